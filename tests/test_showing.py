@@ -147,3 +147,14 @@ def test_dir_and_signatures_tell_what_there_is():
         caveat.Synthesizer(minbuckets=7)  # type: ignore[call-arg]
     with pytest.raises(CaveatError, match="did you mean 'minbucket'"):
         refuse_unknown({"minbuckets": 7}, SETTINGS)
+
+
+def test_a_comparison_is_printed_as_its_table():
+    people = {"sex": ["f", "m"] * 20, "age": list(range(40))}
+    found = caveat.compare(people, people, measures=["KS", "correlations kept"], resamples=1)
+    lines = str(found).splitlines()
+    assert lines[2].split()[:2] == ["measure", "value"]
+    assert [line.split()[0] for line in lines[3:5]] == ["KS", "correlations"]
+    assert lines[3].split()[1] == "0"
+    assert lines[4].split()[2] == "–"  # what has no value has none in the table
+    assert repr(found).startswith("<Utility")

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from caveat.errors import CaveatError
 
-__all__ = ["Summary", "frame_of", "in_short", "on_page"]
+__all__ = ["Summary", "as_table", "frame_of", "in_short", "on_page"]
 
 MOST_ROWS = 60
 
@@ -54,6 +54,38 @@ def in_short(instance: Any) -> str:
     return f"<{instance._summary().title}>"
 
 
+def as_table(summary: Summary) -> str:
+    """Return a result as a table in plain text, for its ``__str__``.
+
+    Examples
+    --------
+    >>> print(as_table(Summary("Two answers", ("what", "value"), [("a", 1.5), ("b", None)])))
+    Two answers
+    <BLANKLINE>
+    what  value
+    a       1.5
+    b         –
+    """
+    title, header, rows, notes = summary
+    lines = [title]
+    if rows:
+        cells = [list(header), *([_text(value) for value in row] for row in rows)]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        left = [all(isinstance(row[i], str) for row in rows) for i in range(len(header))]
+        lines += ["", *(_line(row, widths, left) for row in cells)]
+    lines += ["", *notes] if notes else []
+    return "\n".join(lines)
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], left: Sequence[bool]) -> str:
+    """Return a row of a table: texts left, numbers right."""
+    padded = [
+        text.ljust(width) if is_left else text.rjust(width)
+        for text, width, is_left in zip(cells, widths, left, strict=True)
+    ]
+    return "  ".join(padded).rstrip()
+
+
 def on_page(instance: Any) -> str:
     """Return a result as a small table of a notebook; meant to be its ``_repr_html_``."""
     summary: Summary = instance._summary()
@@ -79,8 +111,16 @@ def _parts(summary: Summary) -> list[str]:
 def _cell(value: Any) -> str:
     if isinstance(value, str) or value is None:
         return f'<td style="text-align:left">{escape(value or "")}</td>'
-    shown = f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
-    return f'<td style="text-align:right">{shown}</td>'
+    return f'<td style="text-align:right">{_text(value)}</td>'
+
+
+def _text(value: Any) -> str:
+    """Return a value of a table as text."""
+    if value is None:
+        return "–"
+    if isinstance(value, str):
+        return value
+    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
 
 
 def frame_of(columns: Mapping[str, Any], backend: str = "pandas") -> Any:

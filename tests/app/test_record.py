@@ -79,3 +79,23 @@ def test_no_page_of_a_form_from_elsewhere(folder, asked):
     assert answer.status_code == 403
     assert client(folder).get("/p/nothing/record").status_code == 404
     assert asked == []
+
+
+def test_rows_are_shown_to_who_may_see_them_and_written_nowhere(folder, monkeypatch):
+    heard = []
+
+    async def answer(*told, **more):
+        heard.append(told)
+        return [{"name": "study", "columns": ["age"], "original": [["<b>47"]], "release": [["31"]]}]
+
+    monkeypatch.setattr(aside, "answer", answer)
+    found = client(folder)
+    page = "/p/study/preview"
+    assert "only and written nowhere" in found.get(page).text
+    assert "47" not in post(found, page).text  # nobody has said that they may see it
+    assert heard == []
+    text = post(found, page, allowed="yes").text
+    assert "&lt;b&gt;47" in text
+    assert text.index("Original: confidential") < text.index("47") < text.index("31")
+    assert heard == [("preview", str(folder / "study" / "release.toml"))]
+    assert [path.name for path in (folder / "study").rglob("*")] == ["release.toml"]

@@ -9,6 +9,7 @@ import pytest
 from caveat.datasets import survey
 from caveat.findings import look
 from caveat.spec.decisions import (
+    AS_IT_IS,
     choices,
     decide,
     how_made,
@@ -81,9 +82,30 @@ def test_a_rule_is_accepted(profile, text):
     assert content["synthesis"]["rules"] == finding["suggestion"]["rules"]
 
 
+def test_a_finding_that_asks_for_nothing_can_be_accepted_as_it_is(profile, text):
+    finding, content = found(profile, "heaping", "income"), tomllib.loads(text)
+    assert choices(finding, content) == [AS_IT_IS]
+    assert state_of(finding, content, text) == ""
+    accepted = decide(text, finding, 0)
+    assert tomllib.loads(accepted) == content
+    assert accepted.splitlines()[-1] == "# accepted after the look: heaping: income"
+    assert state_of(finding, content, accepted) == "in force: as it is"
+    aside = decide(accepted, finding, None)
+    assert "accepted" not in aside
+    assert state_of(finding, content, aside) == "set aside"
+    assert decide(aside, finding, 0) == accepted
+
+
+def test_every_finding_can_be_accepted(profile, text):
+    for finding in (f.to_dict() for f in profile.findings):
+        known = choices(finding, tomllib.loads(text))
+        assert known, finding["code"]
+        after = decide(text, finding, 0)
+        assert state_of(finding, tomllib.loads(after), after) == f"in force: {known[0][0]}"
+
+
 def test_a_finding_that_asks_for_nothing_can_be_set_aside(profile, text):
     finding = found(profile, "heaping", "income")
-    assert choices(finding, tomllib.loads(text)) == []
     aside = decide(text, finding, None)
     assert tomllib.loads(aside) == tomllib.loads(text)
     assert aside.splitlines()[-1] == "# set aside after the look: heaping: income"
@@ -189,7 +211,7 @@ def test_weights_are_of_whole_groups_and_links_say_who_belongs_together():
     assert [words for words, _ in choices(weights, content)] == ["leave it out"]
     weights["table"] = "homes"
     assert [words for words, _ in choices(weights, content)] == ["use it as weights"]
-    assert choices(of_people("groups", "home", groups={"key": "home"}), content) == []
+    assert choices(of_people("groups", "home", groups={"key": "home"}), content) == [AS_IT_IS]
 
 
 def test_what_is_released():

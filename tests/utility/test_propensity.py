@@ -226,3 +226,37 @@ def test_too_many_numbers_leave_the_logistic_model_out(monkeypatch) -> None:
     (result,) = compare(first, second, measures=["S_pMSE logit"], resamples=0).results
     assert result.value is None
     assert [note.code for note in result.measurement.notes] == ["left-out"]
+
+
+def panel(people: int, seed: int) -> dict[str, np.ndarray]:
+    """Six rows of each person, who is born, and lives, in one place."""
+    rng = np.random.default_rng(seed)
+    of = np.repeat(np.arange(people), 6)
+    born, place = rng.integers(0, 40, people), rng.integers(0, 12, people).astype(str)
+    skill = rng.normal(size=people)
+    pay = np.round(skill[of] + rng.normal(size=len(of)) / 3, 2)
+    return {"id": of, "born": born[of], "place": place[of], "pay": pay,
+            "year": np.tile(np.arange(6), people)}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "as_rows"), [("S_pMSE", 8), ("S_pMSE logit", 4)])
+def test_the_null_of_groups_is_that_of_whole_groups(name: str, as_rows: float) -> None:
+    """Other people of the same population are no poor release, whatever single rows would say."""
+    ours, theirs = panel(500, 1), panel(500, 2)
+    groups = compare(ours, theirs, groups="id", measures=[name], resamples=0)[name].value
+    rows = [{k: v for k, v in side.items() if k != "id"} for side in (ours, theirs)]
+    alone = compare(*rows, measures=[name], resamples=0)[name].value
+    assert alone is not None
+    assert groups is not None
+    assert groups < 3
+    assert alone > as_rows
+
+
+def test_groups_of_an_original_with_weights_are_redrawn_whole() -> None:
+    ours = panel(100, 1) | {"w": np.repeat(np.arange(1.0, 101.0), 6)}
+    pair = WeightedPair.of(ours, panel(100, 2), weights="w", groups="id")
+    drawn = pair.redrawn(np.random.default_rng(1))
+    assert drawn.groups is not None
+    assert (drawn.groups.original.sizes == 6).all()
+    assert drawn.n_original == 600
+    assert permutation_null(pair, repetitions=3).mean > 0

@@ -25,7 +25,11 @@ WEIGHTED, UNWEIGHTED = "against the weighted original", "against the unweighted 
 
 
 # What rests on the standard errors of the original: with weights they are the sandwich's.
-STANDARD_ERRORS = ("same significance", "CI overlap", "lack of fit", "coefficient difference")
+STANDARD_ERRORS = (
+    "same significance", "CI overlap", "lack of fit", "coefficient difference",
+    "coefficient ratio", "interval overlap",
+    "automatic coefficient ratio", "automatic interval overlap",
+)  # fmt: skip
 
 
 def sample(n: int, seed: int) -> tuple[Table, np.ndarray[Any, Any]]:

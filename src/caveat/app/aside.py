@@ -13,10 +13,7 @@ __all__ = ["answer"]
 
 
 async def answer(kind: str, *asked: str, limit: float = 60.0) -> Any:
-    """Return what the work of a kind comes to, see :mod:`caveat.release.asked`.
-
-    Its process is ended after ``limit`` seconds.
-    """
+    """Return what the work of a kind comes to in ``limit`` seconds: :mod:`caveat.release.asked`."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "caveat.release.asked", kind, *asked,
         stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,

@@ -1,8 +1,4 @@
-"""One record: what a release gives away about a row, behind a plain warning.
-
-The attack is made again in a process of its own. Its answer is in the page that was asked for and
-nowhere else.
-"""
+"""One record explained, and the first rows of both tables: in a page, and written nowhere."""
 
 from __future__ import annotations
 
@@ -48,4 +44,18 @@ async def record(request: Request) -> Response:
     return page(request, "record.html.j2", project=project, **names)
 
 
-ROUTES = [Route("/p/{name}/record", record, methods=["GET", "POST"])]
+async def preview(request: Request) -> Response:
+    """Show the first rows of the original and of the release to somebody who may see them."""
+    project, found, wrong = project_of(request), None, ""
+    if request.method == "POST" and "allowed" in await form_of(request):
+        try:
+            found = await aside.answer("preview", str(project.spec))
+        except CaveatError as error:
+            wrong = str(error)
+    return page(request, "preview.html.j2", project=project, found=found, wrong=wrong)
+
+
+ROUTES = [
+    Route("/p/{name}/record", record, methods=["GET", "POST"]),
+    Route("/p/{name}/preview", preview, methods=["GET", "POST"]),
+]

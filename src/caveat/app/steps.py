@@ -1,8 +1,4 @@
-"""The steps before a run: look, plan, attackers and limits, and the specification as it is.
-
-Every form changes entries of ``release.toml`` and nothing else. It knows from which text it was
-made: where another tab was faster, both are shown.
-"""
+"""The steps before a run; every form changes entries of ``release.toml`` and nothing else."""
 
 from __future__ import annotations
 

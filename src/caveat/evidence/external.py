@@ -29,8 +29,8 @@ _MEASUREMENT = (
     "beyond_control_interval", "n", "excluded", "per",
 )  # fmt: skip
 _UTILITY = (
-    "table", "measure", "value", "interval", "copies", "resample", "second_copy", "control", "best",
-    "unit", "limit", "excess",
+    "table", "measure", "value", "interval", "copies", "resample", "second_copy", "control",
+    "independent", "best", "unit", "limit", "excess",
 )  # fmt: skip
 _VARIABLE = (
     "table",
@@ -43,6 +43,9 @@ _VARIABLE = (
     "ordered",
 )
 _MODEL = ("table", "family", "n_synthetic", "mean_overlap", "lack_of_fit", "df")
+_ASSOCIATION = ("names", "coefficient", "synthetic")
+_REGRESSION = ("table", "automatic", "family", "n_synthetic", "terms", "coefficient_ratio",
+               "interval_overlap")  # fmt: skip
 _POINT = (
     "setting_is_public", "seeds", "risk_mean", "risk_worst", "utility_mean", "utility_worst",
     "pareto", "chosen", "method", "line",
@@ -258,6 +261,7 @@ class _Public:
                 if v["name"] in self.names
             ],
             "pairs": [p for p in utility["pairs"] if self.names.issuperset(p["names"])],
+            **self.associations(utility),
             "models": [
                 {
                     **_pick(m, _MODEL),
@@ -271,6 +275,20 @@ class _Public:
             "rules": [],
             "remarks": [],
         }
+
+    def associations(self, utility: dict[str, Any]) -> dict[str, Any]:
+        """Return the pairs not to trust without the original's value, and the regressions."""
+        pairs = [
+            {**_pick(a, _ASSOCIATION), "original": None}
+            for a in utility.get("associations", ())
+            if self.names.issuperset(a["names"])
+        ]
+        regressions = [
+            {**_pick(r, _REGRESSION), "formula": self.formula(r["formula"]), "n_original": None}
+            for r in utility.get("regressions", ())
+        ]
+        held = {"associations": pairs, "regressions": regressions}
+        return {name: entries for name, entries in held.items() if name in utility}
 
     def known(self, names: list[str]) -> list[str]:
         return [name for name in names if name in self.names]

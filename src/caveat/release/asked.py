@@ -35,6 +35,15 @@ def explain(spec: str, row: str, values: str) -> dict[str, Any]:
     return explain_row(told, int(number), folder=told.output.folder, values=values == "yes")
 
 
+def preview(spec: str) -> list[Any]:
+    """Return the first rows of the original and of the release."""
+    from caveat.release import ReleaseSpec
+    from caveat.release.preview import preview as rows_of
+
+    told = ReleaseSpec.from_toml(Path(spec))
+    return rows_of(Path(spec), told.output.folder)
+
+
 def settings(spec: str) -> list[Any]:
     """Return what would have to be written for each setting on the map of a release."""
     from caveat.release import ReleaseSpec
@@ -53,6 +62,7 @@ def reports(folder: str) -> list[str]:
 KINDS: dict[str, Callable[..., Any]] = {
     "scripts": scripts,
     "explain": explain,
+    "preview": preview,
     "settings": settings,
     "reports": reports,
 }

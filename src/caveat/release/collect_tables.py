@@ -21,7 +21,10 @@ from caveat.utility.weighting import weights_apart
 
 __all__ = ["collect_tables"]
 
-PARTS = ("measurements", "variables", "pairs", "models", "rules")
+PARTS = (
+    "measurements", "variables", "pairs", "associations", "models", "regressions", "rules",
+)  # fmt: skip
+OF_PAIRS = ("pairs", "associations")
 
 
 def collect_tables(material: TablesMaterial, spec: ReleaseSpec, done: Done) -> dict[str, Any]:
@@ -41,12 +44,13 @@ def collect_tables(material: TablesMaterial, spec: ReleaseSpec, done: Done) -> d
         one = _of_rows(material, spec, view, lambda ready: done(share * ready))
         own = set(material.joined.own[name])
         one["variables"] = [v for v in one["variables"] if v["name"] in own]
-        one["pairs"] = [p for p in one["pairs"] if own & set(p["names"])]
+        for part in OF_PAIRS:
+            one[part] = [p for p in one[part] if own & set(p["names"])]
         if name != material.joined.root and _columns(material, name):
             _add_structure(one, material, spec, view)
         for part in PARTS:
             # Names of columns say to which table a pair belongs.
-            tagged = {} if part == "pairs" else {"table": name}
+            tagged = {} if part in OF_PAIRS else {"table": name}
             found[part] += [{**entry, **tagged} for entry in one[part]]
         found["structures"] += [{"table": name, **one["structure"]}] if "structure" in one else []
         found["remarks"] += [f"{name}: {remark}" for remark in one["remarks"]]

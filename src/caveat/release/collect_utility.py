@@ -18,13 +18,19 @@ from caveat.spec.spec import ReleaseSpec
 from caveat.utility import BEST, MEASURES, Utility, check_rules, compare_pairs
 from caveat.utility.analyses import ModelComparison
 from caveat.utility.bars import bars_of
+from caveat.utility.entries.associations import correlations_of
 from caveat.utility.reference_pairs import RESAMPLES as DRAWN
+from caveat.utility.regressions import agreement, automatic_models
 from caveat.utility.weighting import weights_apart
 
 __all__ = ["RESAMPLES", "collect_utility", "measurements_of"]
 
 RESAMPLES = 1_000_015  # first word of the seeds
 QUICK_ROWS = 2_000  # that models are fitted to in a quick comparison
+MOST_ASSOCIATIONS = 50  # pairs not to trust that are named
+KEPT, INDEPENDENT = "correlations kept", "independent columns"
+NAMED = ("coefficient ratio", "interval overlap")
+AUTOMATIC = tuple(f"automatic {name}" for name in NAMED)
 
 
 def collect_utility(
@@ -73,7 +79,9 @@ def collect_utility(
         ],
         "variables": _variables(found),
         "pairs": _pairs(found),
+        "associations": _associations(found),
         "models": [_model(model) for model in found.models],
+        "regressions": _regressions(found),
         "rules": _rules(found, spec),
         # Rows of several tables hang on each other as collect_tables says.
         **(
@@ -91,6 +99,7 @@ def measurements_of(found: Utility, limits: Sequence[Limit]) -> list[dict[str, A
     for result in found.results:
         measure, whole = result.measure, result.measurement
         _, _, about = result.label.partition(": ")
+        chance = result.copies[0].details.get(INDEPENDENT)
         entries.append(
             {
                 "measure": measure.name,
@@ -102,6 +111,7 @@ def measurements_of(found: Utility, limits: Sequence[Limit]) -> list[dict[str, A
                 "resample": plain(result.references.resample),
                 "second_copy": plain(result.references.second_copy),
                 "control": plain(result.references.control),
+                **({} if chance is None else {"independent": plain(chance)}),
                 "best": BEST[measure.name],
                 "unit": measure.unit,
                 **held_to(limits, measure.name, result.value),
@@ -168,6 +178,31 @@ def _pairs(found: Utility) -> list[dict[str, Any]]:
     known = {names for names, _ in ranked}
     undefined = [(names, None) for names in tables.tables if names not in known]
     return [{"names": list(names), "S_pMSE": value} for names, value in [*ranked, *undefined]]
+
+
+def _associations(found: Utility) -> list[dict[str, Any]]:
+    """Return the pairs of columns not to trust, the worst first; none if that was not measured."""
+    if not any(result.measure.name == KEPT for result in found.results):
+        return []
+    return [
+        {
+            "names": list(relation.names),
+            "coefficient": relation.coefficient,
+            "original": relation.original,
+            "synthetic": relation.synthetic,
+        }
+        for relation in correlations_of(found.first).not_kept()[:MOST_ASSOCIATIONS]
+    ]
+
+
+def _regressions(found: Utility) -> list[dict[str, Any]]:
+    """Return how the regressions that were compared fare, the automatic ones first."""
+    pair, measured = found.first, [r for r in found.results if r.value is not None]
+    automatic = any(r.measure.name in AUTOMATIC for r in measured)
+    named = [r.label.partition(": ")[2] for r in measured if r.measure.name in NAMED]
+    models = [(model, True) for model in automatic_models(pair)] if automatic else []
+    models += [(model, False) for model in dict.fromkeys(named)]
+    return [{**agreement(pair, model).to_dict(), "automatic": rule} for model, rule in models]
 
 
 def _model(model: ModelComparison) -> dict[str, Any]:

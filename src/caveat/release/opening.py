@@ -28,7 +28,7 @@ from caveat.table.files import read_into
 from caveat.table.several import parts_of
 from caveat.table.source import name_of
 
-__all__ = ["example", "held_against_data", "opened"]
+__all__ = ["example", "held_against_data", "opened", "tables_by_spec"]
 
 EXAMPLES = ("survey",)
 ROWS = 2_000
@@ -80,7 +80,7 @@ def opened(
     tell("read", 0.1)
     seen: Mapping[str, str] = {}
     if target.exists():
-        tables, links = _by_spec(target)
+        tables, links = tables_by_spec(target)
     else:
         tables, seen = _by_name(folder, files, form)
         links = find_links(tables) if len(tables) > 1 else None
@@ -111,7 +111,8 @@ def _by_name(
     return {name: read_into(None, path, **form) for name, path in named.items()}, seen
 
 
-def _by_spec(path: Path) -> tuple[dict[str, Table], Links | None]:
+def tables_by_spec(path: Path) -> tuple[dict[str, Table], Links | None]:
+    """Return the tables that a specification names, and how they belong together."""
     from caveat.spec.spec import read_parts
     from caveat.spec.tables import read_linked, read_tables
 

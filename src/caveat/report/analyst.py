@@ -52,6 +52,7 @@ def analyst_section(evidence: Evidence) -> Section:
         blocks.append(Text("No measure of utility was computed."))
     blocks += _variables(evidence)
     blocks += _pairs(evidence)
+    blocks += _regressions(utility.get("regressions", ()))
     blocks += _models(utility["models"])
     blocks += _rules(utility["rules"])
     for place, structure in enumerate(utility.get("structures", [utility.get("structure")])):
@@ -273,6 +274,38 @@ def _worst_names(utility: Mapping[str, Any], pairs: Sequence[Mapping[str, Any]])
     order = [v["name"] for v in utility["variables"]]
     place = {name: i for i, name in enumerate(order)}
     return sorted(chosen, key=lambda name: place.get(name, len(order)))
+
+
+def _regressions(regressions: Sequence[Mapping[str, Any]]) -> Iterator[Block]:
+    """Return the regressions behind the figures of page one."""
+    if not regressions:
+        return
+
+    def share(value: float | None) -> Cell:
+        return cell("–" if value is None else percent(value), value)
+
+    yield Heading("Regressions", "regressions")
+    yield Grid(
+        "Regressions whose coefficients are compared on page one: means over the coefficients that "
+        "differ from 0 in the original",
+        [
+            Field("Model", wide=True),
+            Field("Family"),
+            Field("Coefficients", numeric=True),
+            Field("Relative to the original's", numeric=True),
+            Field("Overlap of intervals", numeric=True),
+        ],
+        [
+            [
+                cell(_of_table(str(r["formula"]), r), None, "automatic" if r["automatic"] else ""),
+                cell(r["family"]),
+                cell(r["terms"], r["terms"]),
+                share(r["coefficient_ratio"]),
+                share(r["interval_overlap"]),
+            ]
+            for r in regressions
+        ],
+    )
 
 
 def _models(models: Sequence[Mapping[str, Any]]) -> Iterator[Block]:

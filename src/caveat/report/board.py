@@ -39,6 +39,7 @@ from caveat.report.reading import (
     shown,
     unit_of,
 )
+from caveat.report.reliance import reliance
 from caveat.report.unprotected import unprotected
 from caveat.report.verdict import FEW, headline, never, reasons
 from caveat.report.wording import called, measure_name, phrase, upper
@@ -61,6 +62,7 @@ def board_section(evidence: Evidence, decision: Decision | None, external: bool)
     limits = limits_of(evidence)
     if limits:
         blocks.append(_limits(evidence, limits))
+    blocks += reliance(evidence)
     blocks += [] if is_withheld(evidence) else _picture(evidence)
     if not external:
         return Section("decision", "The decision", [*blocks, _box(decision, evidence)])

@@ -25,6 +25,7 @@ from caveat.report.reading import (
     shown,
     sure,
 )
+from caveat.report.reliance import in_words
 from caveat.report.wording import called, is_number, measure_name, phrase, upper
 
 __all__ = ["findings", "strongest"]
@@ -289,6 +290,11 @@ def _named(evidence: Evidence, m: Measured) -> str:
 
 def _utility(evidence: Evidence) -> str:
     utility = evidence["utility"]
+    kept = in_words(evidence)
+    if kept:
+        pairs = utility.get("associations", ())
+        worst = " and ".join(called(evidence, name) for name in pairs[0]["names"]) if pairs else ""
+        return f"{kept} Pair that differs most: {worst}." if pairs else kept
     parts = [_general(evidence)]
     scored = [v for v in utility["variables"] if v.get("S_pMSE") is not None]
     if scored:

@@ -1,7 +1,7 @@
 """What a finding of the look asks for, as entries of a specification: accept it, or take it back.
 
-A finding that asks for nothing in a specification is only read. One that was set aside leaves a
-comment, so that the file says what was decided.
+A finding that asks for nothing in a specification is accepted as it is. That, and that a finding
+was set aside, leaves a comment, so that the file says what was decided.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from caveat.spec.toml import comment
 from caveat.table.toml import loads
 
 __all__ = [
+    "AS_IT_IS",
     "Choice",
     "choices",
     "decide",
@@ -33,6 +34,7 @@ Found = Mapping[str, Any]
 Choice = tuple[str, Mapping[Entry, Any]]
 """What can be done about a finding: in words, and as entries with their values."""
 
+ACCEPTED = "accepted"
 SYNTHESIS, ORDER, DROP = ("synthesis",), ("synthesis", "order"), ("synthesis", "drop")
 RULES, REPLACE = ("synthesis", "rules"), ("synthesis", "replace")
 _LEFT_OUT = (*FINDINGS.values(), "group-id", "all-missing")
@@ -41,8 +43,12 @@ _INVENTED = {FINDINGS["identifier"]: "id", FINDINGS["person-name"]: "name"}
 _WITH_SOURCE = ("computed", "looked up", "replaced")
 
 
+AS_IT_IS: Choice = ("as it is", {})
+"""What can be done about a finding that asks for no entry."""
+
+
 def choices(found: Found, content: Mapping[str, Any]) -> list[Choice]:
-    """Return what can be accepted, each with the entries that say so; none if nothing is written.
+    """Return what can be accepted, each with the entries that say so.
 
     Parameters
     ----------
@@ -51,6 +57,11 @@ def choices(found: Found, content: Mapping[str, Any]) -> list[Choice]:
     content
         The specification as it is.
     """
+    return _asked_for(found, content) or [AS_IT_IS]
+
+
+def _asked_for(found: Found, content: Mapping[str, Any]) -> list[Choice]:
+    """Return the choices with entries; none for a finding that asks for none."""
     code, columns, asked = found["code"], found["columns"], found["suggestion"]
     if not columns:
         return []
@@ -161,6 +172,8 @@ def _moved(content: Mapping[str, Any], name: str, asked: Mapping[str, Any]) -> d
 def state_of(found: Found, content: Mapping[str, Any], text: str) -> str:
     """Return what was decided: "in force" with the words of the choice, "set aside" or ""."""
     for words, changes in choices(found, content):
+        if not changes and _note(found, ACCEPTED) not in text.splitlines():
+            continue
         if all(entry_in(content, entry) == value for entry, value in changes.items()):
             return f"in force: {words}"
     return "set aside" if is_set_aside(found, text) else ""
@@ -187,13 +200,14 @@ def decide(text: str, found: Found, choice: int | None, sequence: Sequence[str] 
         The columns of the file: one that is drawn again comes back to its place among them.
     """
     content, note = loads(text), _note(found)
-    lines = [line for line in text.splitlines() if line != note]
+    lines = [line for line in text.splitlines() if line not in (note, _note(found, ACCEPTED))]
     bare = "\n".join(lines) + "\n"
     if choice is not None:
         known = choices(found, content)
         if not 0 <= choice < len(known):
             raise CaveatError("there is no such choice", do="load the page again")
-        return edited(bare, known[choice][1])
+        changes = known[choice][1]
+        return edited(bare, changes) if changes else f"{bare.rstrip()}\n{_note(found, ACCEPTED)}\n"
     for _, changes in choices(found, content):
         if all(entry_in(content, entry) == value for entry, value in changes.items()):
             bare = edited(bare, _taken_back(found, content, changes, sequence))
@@ -238,10 +252,10 @@ def _returned(order: Sequence[str], name: str, sequence: Sequence[str]) -> list[
     return [*order[:at], name, *order[at:]]
 
 
-def _note(found: Found) -> str:
+def _note(found: Found, decided: str = "set aside") -> str:
     table = found.get("table")
     names = ", ".join(f"{table}.{name}" if table else name for name in found["columns"])
-    return comment(f"set aside after the look: {found['code']}: {names}")
+    return comment(f"{decided} after the look: {found['code']}: {names}")
 
 
 def how_made(content: Mapping[str, Any], name: str) -> tuple[str, str]:

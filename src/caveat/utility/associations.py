@@ -16,7 +16,14 @@ from caveat.table import Column, Table
 from caveat.utility.pair import WeightedPair
 from caveat.utility.weighting import Weights
 
-__all__ = ["Associations", "association_matrix", "associations", "kendall_difference", "pca_ks"]
+__all__ = [
+    "Associations",
+    "association_matrix",
+    "associations",
+    "kendall_difference",
+    "pca_ks",
+    "pearson_matrix",
+]
 
 Floats = NDArray[np.float64]
 COMPONENTS = 5
@@ -99,7 +106,7 @@ def association_matrix(table: Table, weights: Weights = None) -> Floats:
     np.fill_diagonal(matrix, 1.0)
     if numbers:
         columns = [table[names[i]] for i in numbers]
-        matrix[np.ix_(numbers, numbers)] = _pearson(columns, weights)
+        matrix[np.ix_(numbers, numbers)] = pearson_matrix(columns, weights)
     codes = {i: table[names[i]].compact().codes for i in others}
     for j in numbers if others else ():
         ratio = _ratios(table[names[j]].cell_numbers, weights)
@@ -111,7 +118,7 @@ def association_matrix(table: Table, weights: Weights = None) -> Floats:
     return matrix
 
 
-def _pearson(columns: Sequence[Column], weights: Weights) -> Floats:
+def pearson_matrix(columns: Sequence[Column], weights: Weights) -> Floats:
     """Return Pearson correlations over the rows that both columns have, piece by piece."""
     lookups = [np.append(c.numbers, np.full(len(c.missing), np.nan)) for c in columns]
     size, rows = len(columns), len(columns[0])

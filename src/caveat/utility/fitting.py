@@ -181,6 +181,7 @@ def _fit(formula: Formula, family: str, cells: Mapping[str, Factor], weights: We
             for known in (
                 _sm_exceptions.ConvergenceWarning,
                 _sm_exceptions.HessianInversionWarning,
+                _sm_exceptions.PerfectSeparationWarning,
                 RuntimeWarning,
             ):
                 warnings.simplefilter("ignore", known)

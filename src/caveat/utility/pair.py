@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -194,11 +194,17 @@ class WeightedPair(Pair):
         return self.weigh(ours.codes, ours.n_levels), theirs.counts
 
     def redrawn(self, rng: np.random.Generator) -> WeightedPair:
-        """Return the pair with the original's rows as often as their weights say."""
+        """Return the pair with the original's rows, or groups, as often as their weights say."""
         if self.weights is None:
             return self
-        rows = redraw(self.weights, self.n_original, rng)
-        return WeightedPair(self.original.take(rows), self.synthetic)
+        groups = self.groups
+        if groups is None:
+            rows = redraw(self.weights, self.n_original, rng)
+        else:
+            ours = groups.original
+            rows, ours = ours.take(redraw(ours.means(self.weights), ours.n_groups, rng))
+            groups = replace(groups, original=ours)
+        return WeightedPair(self.original.take(rows), self.synthetic, groups=groups)
 
     def choose(self, names: Sequence[str] | None) -> tuple[str, ...]:
         """Return the named columns, all of them if none are named."""

@@ -315,22 +315,42 @@ def permutation_null(
     interactions: int = 0,
     groups: int | None = None,
 ) -> Null:
-    """Return pMSE after shuffling which rows are synthetic.
+    """Return pMSE after shuffling which rows are synthetic, or which groups.
 
-    The arguments are those of :func:`propensity`. With survey weights the rows of the original are
-    redrawn by their weights first.
+    The arguments are those of :func:`propensity`. Where rows belong together whole groups are
+    shuffled: rows of one group are alike, and a model tells a group of one table from those of the
+    other by that alone. With survey weights the rows of the original, or its groups, are redrawn by
+    their weights first.
     """
     pair = pair.redrawn(rng_of(seed, repetitions))
     score, is_synthetic = _scorer(pair, model, names, cp, minbucket, interactions, groups)
 
+    group = _stacked_groups(pair)
+    first = is_synthetic if group is None else _first_of_each(group, is_synthetic)
+
     def shuffled(i: int) -> tuple[float, bool]:
-        found = score(rng_of(seed, i).permutation(is_synthetic))
+        drawn = rng_of(seed, i).permutation(first)
+        found = score(drawn if group is None else drawn[group])
         return found.pMSE, model == "cart" and found.df == 1
 
     # Trees are grown without the interpreter's lock; the other models have threads of their own.
     with ThreadPoolExecutor(THREADS if model == "cart" else 1) as pool:
         done = list(pool.map(shuffled, range(repetitions)))
     return Null(np.array([value for value, _ in done]), sum(bare for _, bare in done))
+
+
+def _stacked_groups(pair: WeightedPair) -> NDArray[np.int64] | None:
+    """Return the group of each stacked row, the synthetic rows first; None without groups."""
+    if pair.groups is None:
+        return None
+    ours, theirs = pair.groups.original, pair.groups.synthetic
+    group = np.concatenate([theirs.group, theirs.n_groups + ours.group])
+    return np.asarray(np.unique(group, return_inverse=True)[1])
+
+
+def _first_of_each(group: NDArray[np.int64], is_synthetic: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which groups are synthetic."""
+    return np.asarray(is_synthetic[np.unique(group, return_index=True)[1]])
 
 
 def pairs_null(pairs: Sequence[WeightedPair], model: Model = "cart", **settings: int) -> Null:

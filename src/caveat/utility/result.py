@@ -13,7 +13,7 @@ import scipy
 from caveat.errors import CaveatError
 from caveat.risk.measure import Measure
 from caveat.risk.measurement import Measurement
-from caveat.showing import Summary, frame_of, in_short, on_page
+from caveat.showing import Summary, as_table, frame_of, in_short, on_page
 from caveat.utility.analyses import ModelComparison
 from caveat.utility.associations import Associations
 from caveat.utility.entries.associations import associations_of
@@ -144,6 +144,13 @@ class Utility:
 
     __repr__ = in_short
     _repr_html_ = on_page
+
+    def __str__(self) -> str:
+        """Return the measures as a table that fits a terminal: their names say what they are."""
+        whole = self._summary()
+        return as_table(
+            whole._replace(header=whole.header[1:], rows=[row[1:] for row in whole.rows])
+        )
 
     def to_frame(self, backend: str = "pandas") -> Any:
         """Return one row for each measure as a pandas or polars frame."""

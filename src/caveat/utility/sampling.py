@@ -35,11 +35,15 @@ SEED = 26  # the same for every table: samples of the same rows are the same
 Floats = NDArray[np.float64]
 
 
-def sample_of(pair: WeightedPair) -> WeightedPair:
-    """Return the pair that models are fitted to: itself, or a sample of its larger tables."""
-    if max(pair.n_original, pair.n_synthetic) <= _most(pair):
+def sample_of(pair: WeightedPair, most: int | None = None) -> WeightedPair:
+    """Return the pair that models are fitted to: itself, or a sample of its larger tables.
+
+    `most` is a smaller number of rows than the usual one.
+    """
+    rows = _most(pair) if most is None else min(most, _most(pair))
+    if max(pair.n_original, pair.n_synthetic) <= rows:
         return pair
-    return pair.once("sample", lambda: _sample(pair))
+    return pair.once(("sample", rows), lambda: _sample(pair, rows))
 
 
 def null_pair(pair: WeightedPair) -> WeightedPair:
@@ -55,8 +59,8 @@ def _most(pair: WeightedPair) -> int:
     return ROWS if pair.model_rows is None else pair.model_rows
 
 
-def _sample(pair: WeightedPair) -> WeightedPair:
-    groups, most = pair.groups, _most(pair)
+def _sample(pair: WeightedPair, most: int) -> WeightedPair:
+    groups = pair.groups
     ours = _drawn(pair.n_original, None if groups is None else groups.original, 0, most)
     theirs = _drawn(pair.n_synthetic, None if groups is None else groups.synthetic, 1, most)
     if groups is not None:
@@ -84,9 +88,11 @@ def _drawn(n: int, members: Members | None, side: int, most: int) -> NDArray[np.
     return np.sort(rng.choice(n, most, replace=False))
 
 
-def sampled_note(pair: WeightedPair, error: float | None = None) -> tuple[Note, ...]:
+def sampled_note(
+    pair: WeightedPair, error: float | None = None, most: int | None = None
+) -> tuple[Note, ...]:
     """Say what was sampled, and how large the error of that is where it is known."""
-    sample = sample_of(pair)
+    sample = sample_of(pair, most)
     if sample is pair:
         return ()
     rows = {

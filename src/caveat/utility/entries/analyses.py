@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -11,10 +12,14 @@ from caveat.errors import CaveatError
 from caveat.notes import Note
 from caveat.risk.measurement import Measurement, undefined
 from caveat.utility.analyses import ModelComparison, compare_model
+from caveat.utility.correlations import independent_pair
 from caveat.utility.edits import EditRule, check_rules, rule_notes
 from caveat.utility.measures import add, measured, rows_of
 from caveat.utility.pair import WeightedPair
+from caveat.utility.regressions import AS_MANY, ROWS, agreement, automatic_models, mean_of
+from caveat.utility.sampling import sampled_note
 from caveat.utility.tstr import train_on_synthetic
+from caveat.utility.weighting import WEIGHTED, unweighted
 
 __all__ = ["register"]
 
@@ -33,6 +38,46 @@ def _model(pair: WeightedPair, model: str, figure: str) -> Measurement:
         }[figure]
     why = Note("singular", "the covariance matrix is singular")
     return measured(pair, value, why, notes=found.notes)
+
+
+def _model_agreement(pair: WeightedPair, model: str, figure: str) -> Measurement:
+    found = _agreement(pair, [model], figure)
+    if pair.weights is None or found.value is None:
+        return found
+    is_weighted = agreement(pair, model).family != "multinomial"
+    note = WEIGHTED if is_weighted else unweighted("a multinomial model")
+    return replace(found, notes=(*found.notes, note))
+
+
+def _automatic_agreement(pair: WeightedPair, figure: str) -> Measurement:
+    models = automatic_models(pair)
+    if not models:
+        says = "no column of the original can be explained by others"
+        return undefined(Note("no-regression", says, public=True), n=rows_of(pair))
+    return _agreement(pair, models, figure)
+
+
+def _agreement(pair: WeightedPair, models: Sequence[str], figure: str) -> Measurement:
+    """Return the mean over the coefficients of some regressions."""
+    shuffled = independent_pair(pair)
+    chance = pair.once_of_original(
+        ("chance", figure, *models), lambda: _mean_agreement(shuffled, models, figure)
+    )
+    says = "no coefficient of the original differs from 0"
+    return measured(
+        pair,
+        _mean_agreement(pair, models, figure),
+        Note("no-coefficient", says, public=True),
+        details={"independent columns": chance},
+        notes=(
+            Note("regressions", "{n:,} regressions", public=True, n=len(models)),
+            *sampled_note(pair, most=ROWS),
+        ),
+    )
+
+
+def _mean_agreement(pair: WeightedPair, models: Sequence[str], figure: str) -> float | None:
+    return mean_of(np.concatenate([getattr(agreement(pair, m), figure) for m in models]))
 
 
 def _tstr(pair: WeightedPair, target: str) -> Measurement:
@@ -96,6 +141,7 @@ def register() -> None:
             needs=frozenset({"model"}),
             weighted=None,
         )
+    _register_agreement()
     add(
         "TSTR",
         _tstr,
@@ -121,3 +167,37 @@ def register() -> None:
         needs=frozenset({"rules"}),
         weighted=None,
     )
+
+
+def _register_agreement() -> None:
+    """Add how near the coefficients of regressions come, whatever the number of records."""
+    for name, figure, says, formula in (
+        ("coefficient ratio", "ratios",
+         "how near the coefficients of {which} come to the original's",
+         "100 · mean over coefficients that differ from 0 of the smaller over the larger of b_s "
+         "and b_o; 0 for opposite signs"),
+        ("interval overlap", "overlaps",
+         f"overlap of the confidence intervals that {AS_MANY:,} records give in {{which}}",
+         f"100 · CI overlap of the coefficients that differ from 0, with standard errors times "
+         f"√(n / {AS_MANY:,}) where n is larger"),
+    ):  # fmt: skip
+        for prefix, which, function, needs in (
+            ("automatic ", "up to five automatic regressions", _automatic_agreement, frozenset()),
+            ("", "a model", _model_agreement, frozenset({"model"})),
+        ):
+            add(
+                f"{prefix}{name}",
+                partial(function, figure=figure),
+                family="analyses",
+                says=says.format(which=which),
+                formula=formula,
+                source="our own; the overlap is that of Karr and others (2006)",
+                blind_spot="Coefficients that fewer than a thousand records would not tell from 0, "
+                f"and models that were not fitted. On at most {ROWS:,} rows of each table.",
+                blind="weak effects; other models",
+                best=1.0,
+                direction="higher is better",
+                unit="share",
+                needs=needs,
+                weighted=None if needs else True,
+            )

@@ -9,15 +9,50 @@ import numpy as np
 from caveat.notes import Note
 from caveat.risk.measurement import Measurement
 from caveat.utility.associations import Associations, associations, kendall_difference, pca_ks
+from caveat.utility.correlations import (
+    LEAST,
+    MOST_COLUMNS,
+    ROWS,
+    TOLERANCE,
+    Correlations,
+    correlations,
+    independent_pair,
+)
 from caveat.utility.measures import add, measured
 from caveat.utility.pair import WeightedPair
+from caveat.utility.sampling import sampled_note
 
-__all__ = ["associations_of", "register"]
+__all__ = ["associations_of", "correlations_of", "register"]
 
 
 def associations_of(pair: WeightedPair) -> Associations:
     """Return the associations, computed once for each pair."""
     return pair.once("associations", lambda: associations(pair))
+
+
+def correlations_of(pair: WeightedPair) -> Correlations:
+    """Return the coefficients of both tables, computed once for each pair."""
+    return pair.once("correlations", lambda: correlations(pair))
+
+
+def _kept(pair: WeightedPair) -> Measurement:
+    found = correlations_of(pair)
+    independent = pair.once_of_original(
+        "correlations of independent columns", lambda: correlations(independent_pair(pair)).share
+    )
+    says = "{kept:,} of {pairs:,} pairs"
+    notes = [Note("pairs-kept", says, public=True, kept=found.kept, pairs=found.measurable)]
+    if found.n_columns > len(found.names):
+        says = "on {columns:,} of {of:,} columns, drawn at random"
+        of = {"columns": len(found.names), "of": found.n_columns}
+        notes.append(Note("sampled-columns", says, public=True, **of))
+    return measured(
+        pair,
+        found.share,
+        Note("no-correlation", "no two columns of the original go together", public=True),
+        details={"independent columns": independent},
+        notes=(*notes, *sampled_note(pair, most=ROWS)),
+    )
 
 
 def _correlations(pair: WeightedPair, figure: str) -> Measurement:
@@ -46,6 +81,7 @@ def _pca(pair: WeightedPair) -> Measurement:
 
 def register() -> None:
     """Add the entries of this family to the table of measures."""
+    _register_kept()
     for name, figure, says, default in (
         ("correlation difference", "mean_absolute", "mean difference of associations", True),
         ("correlation difference, largest", "largest", "largest difference of associations", True),
@@ -88,4 +124,25 @@ def register() -> None:
         source="NIST's SDNist; Francis (2024)",
         blind_spot="Nominal variables; whatever has little variance.",
         blind="nominal variables",
+    )
+
+
+def _register_kept() -> None:
+    add(
+        "correlations kept",
+        _kept,
+        family="associations",
+        says="pairs of columns that go together in the release as in the original",
+        formula="100 · pairs kept / pairs with a coefficient of the original that is at least "
+        f"{LEAST} and differs from 0 at the 1 % level; kept: same sign, at least half as strong, "
+        f"and at most {TOLERANCE} away; Pearson's and Spearman's r, correlation ratio and Cramér's "
+        "V without bias",
+        source="Bergsma (2013) for Cramér's V without bias; the share is our own",
+        blind_spot="Relations that are not a trend, all that involve three variables, and pairs "
+        f"that hardly go together in the original. On at most "
+        f"{MOST_COLUMNS} columns and {ROWS:,} rows of each table.",
+        blind="three variables",
+        best=1.0,
+        direction="higher is better",
+        unit="share",
     )

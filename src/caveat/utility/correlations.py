@@ -1,0 +1,332 @@
+"""Which correlations of the original a release keeps: a share that does not depend on the rows.
+
+Every two columns have a coefficient: Pearson's and Spearman's for two numbers, the correlation
+ratio for a number and a category, Cramér's V for two categories. The last two are corrected for the
+bias that many levels on few records give them, so that chance alone is 0 whatever the number of
+records. A coefficient is *measurable* where it is at least ``LEAST`` and differs from 0 at the 1 %
+level. It is *kept* where the release has it with the same sign, at least half as strong, and no
+more than ``TOLERANCE`` away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from caveat.discreet import without_values
+from caveat.seeds import rng_of
+from caveat.table import Column, Kind, Table
+from caveat.utility.associations import association_matrix, pearson_matrix
+from caveat.utility.pair import WeightedPair
+from caveat.utility.sampling import sample_of
+from caveat.utility.weighting import Weights, effective_size
+
+__all__ = [
+    "LEAST", "MOST_COLUMNS", "ROWS", "TOLERANCE", "Correlations", "Relation", "correlations",
+    "independent_pair", "strengths_of",
+]  # fmt: skip
+
+TOLERANCE = 0.1
+"""The largest difference of a coefficient that is kept."""
+LEAST = 0.1
+"""The smallest coefficient of the original that is looked at."""
+LEVEL = 0.01
+MOST_COLUMNS = 300
+"""Columns whose pairs are looked at; of more columns so many are drawn at random."""
+
+ROWS = 20_000
+"""Rows of each table that coefficients are computed from."""
+
+SEED = 39  # the same for every table
+PEARSON, SPEARMAN, RATIO, CRAMER = "Pearson", "Spearman", "correlation ratio", "Cramér's V"
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+class Relation(NamedTuple):
+    """One coefficient of two columns.
+
+    Attributes
+    ----------
+    names
+        The columns.
+    coefficient
+        Its name.
+    original, synthetic
+        Its value in the original and in the release; 0 in a release in which a column is constant.
+    """
+
+    names: tuple[str, str]
+    coefficient: str
+    original: float
+    synthetic: float
+
+    @property
+    def gap(self) -> float:
+        """Absolute difference."""
+        return abs(self.synthetic - self.original)
+
+
+@dataclass(frozen=True, eq=False)
+class Strengths:
+    """The coefficients of one table.
+
+    Attributes
+    ----------
+    names
+        The columns.
+    values
+        Two matrices: Pearson's with correlation ratios and Cramér's V, and Spearman's; not a number
+        where there is no such coefficient.
+    measurable
+        Which of them are at least ``LEAST`` and differ from 0.
+    """
+
+    names: tuple[str, ...]
+    values: Floats
+    measurable: Bools
+
+    __repr__ = without_values
+
+    @property
+    def strongest(self) -> Floats:
+        """The largest absolute measurable coefficient of every two columns, 0 without one."""
+        found = np.where(self.measurable, np.abs(np.nan_to_num(self.values)), 0.0)
+        return np.asarray(found.max(axis=0))
+
+
+@dataclass(frozen=True, eq=False)
+class Correlations:
+    """The coefficients of both tables, pair by pair.
+
+    Attributes
+    ----------
+    is_number
+        Which columns are numbers.
+    ours, theirs
+        The coefficients of the original and of the release.
+    n_columns
+        Columns of the tables; more than were looked at if these were drawn.
+    """
+
+    is_number: Bools
+    ours: Strengths
+    theirs: Strengths
+    n_columns: int
+
+    __repr__ = without_values
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns whose pairs were looked at."""
+        return self.ours.names
+
+    @property
+    def measurable(self) -> int:
+        """Number of pairs with a measurable coefficient in the original."""
+        return self._count(self.ours.measurable)
+
+    @property
+    def kept(self) -> int:
+        """Number of these pairs whose measurable coefficients are all kept."""
+        return self.measurable - self._count(self.ours.measurable & ~self._close)
+
+    @property
+    def share(self) -> float | None:
+        """Share of the measurable pairs that are kept; ``None`` if there are none."""
+        return self.kept / self.measurable if self.measurable else None
+
+    @cached_property
+    def _close(self) -> Bools:
+        ours, theirs = self.ours.values, np.nan_to_num(self.theirs.values)
+        near = np.abs(theirs - ours) <= TOLERANCE
+        return np.asarray(near & (theirs * np.sign(ours) >= np.abs(ours) / 2))
+
+    def _count(self, which: Bools) -> int:
+        """Return the number of pairs with any of their coefficients."""
+        return int(np.triu(np.any(which, axis=0), 1).sum())
+
+    def not_kept(self) -> list[Relation]:
+        """Return the pairs not to trust, the largest difference first.
+
+        A pair is listed once, with the coefficient that differs most: measurable in the original
+        and not kept, or measurable in the release only and more than twice ``TOLERANCE`` away.
+        """
+        theirs = np.nan_to_num(self.theirs.values)
+        gap = np.abs(theirs - np.nan_to_num(self.ours.values))
+        lost = self.ours.measurable & ~self._close
+        new = self.theirs.measurable & ~self.ours.measurable & (gap > 2 * TOLERANCE)
+        gap = np.where((lost | new) & np.isfinite(self.ours.values), gap, -1.0)
+        layer = gap.argmax(axis=0)
+        gap = gap.max(axis=0)
+        places = np.argwhere(np.triu(gap > 0, 1))
+        found = [self._relation(int(layer[i, j]), int(i), int(j)) for i, j in places]
+        return sorted(found, key=lambda r: (-r.gap, r.names))
+
+    def _relation(self, layer: int, i: int, j: int) -> Relation:
+        numbers = int(self.is_number[i]) + int(self.is_number[j])
+        word = SPEARMAN if layer else (CRAMER, RATIO, PEARSON)[numbers]
+        values = (float(np.nan_to_num(s.values[layer, i, j])) for s in (self.ours, self.theirs))
+        return Relation((self.names[i], self.names[j]), word, *values)
+
+
+def correlations(pair: WeightedPair) -> Correlations:
+    """Return the coefficients of both tables.
+
+    Tables with more than ``ROWS`` rows are sampled, whole groups where rows belong together, and of
+    more than ``MOST_COLUMNS`` columns so many are drawn at random.
+
+    Examples
+    --------
+    >>> people = {"a": list(range(30)), "b": [2 * i for i in range(30)], "c": list("xyz") * 10}
+    >>> found = correlations(WeightedPair.of(people, people))
+    >>> found.kept, found.measurable
+    (1, 1)
+    """
+    sample, names = sample_of(pair, ROWS), _chosen(pair.names)
+    members = None if sample.groups is None else sample.groups.synthetic
+    theirs = _strengths(
+        sample.synthetic.select(names), None, None if members is None else members.n_filled
+    )
+    is_number = np.array([pair.original[name].kind.is_number for name in names])
+    return Correlations(is_number, strengths_of(pair), theirs, len(pair.names))
+
+
+def strengths_of(pair: WeightedPair) -> Strengths:
+    """Return the coefficients of the original, computed once."""
+
+    def found() -> Strengths:
+        sample = sample_of(pair, ROWS)
+        members = None if sample.groups is None else sample.groups.original
+        return _strengths(
+            sample.original.select(_chosen(pair.names)),
+            sample.weights,
+            None if members is None else members.n_filled,
+        )
+
+    return pair.once_of_original("strengths", found)
+
+
+def independent_pair(pair: WeightedPair) -> WeightedPair:
+    """Return the sampled original against itself with every column shuffled by itself."""
+
+    def shuffled() -> WeightedPair:
+        sample = sample_of(pair, ROWS)
+        table, rng = sample.original, rng_of(SEED, 1)
+        columns = {name: table[name].take(rng.permutation(len(table))) for name in table}
+        found = WeightedPair(table, Table(columns), weights=sample.weights, groups=sample.groups)
+        return found.with_original_of(pair)
+
+    return pair.once_of_original("independent", shuffled)
+
+
+def _chosen(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns whose pairs are looked at."""
+    if len(names) <= MOST_COLUMNS:
+        return tuple(names)
+    places = np.sort(rng_of(SEED, 0).choice(len(names), MOST_COLUMNS, replace=False))
+    return tuple(names[i] for i in places)
+
+
+def _strengths(table: Table, weights: Weights, groups: int | None) -> Strengths:
+    """Return corrected coefficients, and which of them are measurable.
+
+    What counts is the number of groups where rows belong together, and Kish's effective number of
+    records where they have weights.
+    """
+    names, n = table.names, len(table)
+    size = float(n) if weights is None else effective_size(weights)
+    independent = size if groups is None else min(size, groups)
+    number = np.array([table[name].kind.is_number for name in names])
+    values = np.full((2, len(names), len(names)), np.nan)
+    values[0] = association_matrix(table, weights)
+    ranked = [_ranks(table[name], weights) for name, is_one in zip(names, number, strict=True)
+              if is_one]  # fmt: skip
+    if ranked:
+        places = np.flatnonzero(number)
+        values[1][np.ix_(places, places)] = pearson_matrix(ranked, weights)
+    held = _held_together([table[name] for name in names])
+    levels = np.array([_n_levels(table[name]) for name in names], dtype=np.float64)
+    is_ratio, is_cramer = number[:, None] ^ number, ~(number[:, None] | number)
+    k = np.where(number[:, None], levels[None, :], levels[:, None])  # of a number and a category
+    with np.errstate(invalid="ignore", divide="ignore"):
+        p = np.ones_like(values)
+        of_numbers = np.outer(number, number)
+        p[:, of_numbers] = _p_of_correlation(values[:, of_numbers], independent * held[of_numbers])
+        raw = values[0].copy()
+        p[0][is_ratio] = _p_of_ratio(raw[is_ratio], k[is_ratio], (independent * held)[is_ratio])
+        r, c = np.broadcast_arrays(levels[:, None], levels[None, :])
+        p[0][is_cramer] = _p_of_cramer(raw[is_cramer], r[is_cramer], c[is_cramer], independent)
+        rows = size * held
+        values[0][is_ratio] = _corrected_ratio(raw[is_ratio], k[is_ratio], rows[is_ratio])
+        values[0][is_cramer] = _corrected_cramer(raw[is_cramer], r[is_cramer], c[is_cramer], size)
+    measurable = (np.abs(np.nan_to_num(values)) >= LEAST) & (p < LEVEL)
+    measurable[:, np.eye(len(names), dtype=bool)] = False
+    return Strengths(names, values, measurable)
+
+
+def _held_together(columns: Sequence[Column]) -> Floats:
+    """Return the share of the rows in which two columns have numbers; categories always count."""
+    gaps = np.array([c.kind.is_number and bool(c.is_missing.any()) for c in columns])
+    share = np.ones((len(columns), len(columns)))
+    if gaps.any():
+        rows = [~c.is_missing for c, gap in zip(columns, gaps, strict=True) if gap]
+        cells = np.array([np.ones(len(columns[0])), *rows], dtype=np.float32)
+        found = (cells @ cells.T).astype(np.float64) / len(columns[0])
+        place = np.where(gaps, np.cumsum(gaps), 0)
+        share = found[np.ix_(place, place)]
+    return share
+
+
+def _n_levels(column: Column) -> int:
+    """Return how many levels occur, ways to be missing among them."""
+    return int(np.count_nonzero(column.counts))
+
+
+def _ranks(column: Column, weights: Weights) -> Column:
+    """Return a column whose numbers are mid-ranks."""
+    n = len(column.levels)
+    counts = np.bincount(column.codes, weights, column.n_levels)[:n]
+    order = np.argsort(column.numbers, kind="stable")
+    ranks = np.empty(n)
+    ranks[order] = np.cumsum(counts[order]) - counts[order] / 2
+    return replace(column, levels=ranks, kind=Kind.NUMERIC, value_labels={})
+
+
+def _p_of_correlation(r: Floats, n: Floats) -> Floats:
+    """Return two-sided p-values by Fisher's transformation."""
+    z = np.arctanh(np.clip(np.abs(r), 0.0, 1 - 1e-12)) * np.sqrt(np.maximum(n - 3, 0.0))
+    return np.asarray(np.nan_to_num(2 * scipy.stats.norm.sf(z), nan=1.0))
+
+
+def _p_of_ratio(ratio: Floats, k: Floats, n: Floats) -> Floats:
+    between, within = ratio**2 / (k - 1), (1 - ratio**2) / (n - k)
+    p = scipy.stats.f.sf(between / np.maximum(within, 1e-300), k - 1, np.maximum(n - k, 1e-9))
+    return np.where((n > k) & (k > 1), np.nan_to_num(p, nan=1.0), 1.0)
+
+
+def _p_of_cramer(v: Floats, r: Floats, c: Floats, n: float) -> Floats:
+    df = (r - 1) * (c - 1)
+    p = scipy.stats.chi2.sf(n * v**2 * (np.minimum(r, c) - 1), np.maximum(df, 1))
+    return np.where((df >= 1) & (df <= n), np.nan_to_num(p, nan=1.0), 1.0)
+
+
+def _corrected_ratio(ratio: Floats, k: Floats, n: Floats) -> Floats:
+    """Return the root of epsilon squared: the correlation ratio without its bias."""
+    found = 1 - (1 - ratio**2) * (n - 1) / (n - k)
+    return np.where(n > k, np.sqrt(np.maximum(found, 0.0)), np.nan)
+
+
+def _corrected_cramer(v: Floats, r: Floats, c: Floats, n: float) -> Floats:
+    """Return Cramér's V without its bias (Bergsma 2013)."""
+    phi = v**2 * (np.minimum(r, c) - 1) - (r - 1) * (c - 1) / (n - 1)
+    r, c = (x - (x - 1) ** 2 / (n - 1) for x in (r, c))
+    least = np.minimum(r, c) - 1
+    found = np.sqrt(np.maximum(phi, 0.0) / np.maximum(least, 1e-300))
+    return np.where(np.isnan(v) | (least <= 0), np.nan, np.minimum(found, 1.0))

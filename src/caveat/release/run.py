@@ -131,7 +131,7 @@ class Release:
             "audit": these tables, or those that ``[data]`` names, are measured. The date on the
             reports, today by default.
         progress, announce
-            Receives the steps; receives the plan of the work and its times, before it starts.
+            Receives the steps; receives the plan of the work and its times, when the data are read.
         anyway
             Whether a table is synthesised that is too small to hide anybody.
         quick
@@ -341,8 +341,7 @@ class Run:
         """Synthesise and measure."""
         self.steps.step("read")
         table = read_original(self.spec, self.kept)
-        shape = table.n_rows, len(table.names)
-        self.steps.expect(seconds_of(self.spec, None, quick=self.quick, shape=shape))
+        self.expect(table.n_rows, len(table.names))
         # Of the whole table, before records are held out: a part of a numbering has gaps.
         self.judged = judge(table)
         self.spec = replace(self.spec, synthesis={**self.spec.synthesis, "judged": self.judged})
@@ -360,10 +359,16 @@ class Run:
             )
         return self._content(material, remarks, self._map(material))
 
+    def expect(self, rows: int, columns: int, only: str | None = None) -> None:
+        """Say how long a run takes that has read so many rows and columns."""
+        shape = rows, columns
+        self.steps.expect(seconds_of(self.spec, only, quick=self.quick, shape=shape))
+
     def audit(self, synthetic: Sequence[str | Path] | None) -> dict[str, Any]:
         """Measure tables that were made elsewhere."""
         self.steps.step("read")
         table = read_original(self.spec, self.kept)
+        self.expect(table.n_rows, len(table.names), "audit")
         releases = tuple(self.spec.read_synthetic(synthetic))
         common = [name for name in table if all(name in other for other in releases)]
         if not common:

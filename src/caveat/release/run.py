@@ -258,7 +258,7 @@ def seconds_of(
         of_each = {"release": 0.4 + 2.0 * cells, "strong": of_strong, "simulated": 0.2 * runs,
                    "ordinary": 4.0 * len(scenario.attacks)}  # fmt: skip
         seconds[title_of(scenario)] = of_each[scenario.attacker]
-    seconds["utility"] = (0.15 if quick else 1.0) * (2.0 + 28.0 * cells + 0.045 * wide)
+    seconds["utility"] = (0.15 if quick else 1.0) * (2.0 + 25.0 * cells + 0.045 * wide)
     seconds |= {} if spec.ledger is None else {TOGETHER: 30.0}
     if spec.map is not None and not only:
         attacks = [seconds[title_of(s)] for s in spec.scenarios if s.name == spec.map.scenario]

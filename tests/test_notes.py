@@ -49,8 +49,8 @@ PUBLIC = {
     "with-most-vulnerable": "of these and the {n:,} most vulnerable records",
     "simulated-once": "its releases are simulated once, with the first fit",
     "few-records": "there are fewer records than neighbours",
-    "too-much-work": "left out: the attack on 10 records would exceed the bound of a run; "
-    'records = "all" makes it',
+    "too-much-work": "left out: an attack on 10 records would exceed the bound of a run; set "
+    'records = "all" to attack everyone',
     "in-cells": "the attacker wants one of {n:,} cells of the number",
     "some-candidates": "of {n:,} values and the own one",
     "some-tables": "{n:,} of {possible:,} tables are counted, drawn at random",

@@ -9,6 +9,7 @@ import pytest
 from tests.report.sample import small
 
 from caveat.cli.run import _print
+from caveat.errors import FEW
 from caveat.release.outcome import Outcome
 
 
@@ -31,6 +32,24 @@ def test_what_was_withheld_from_the_external_report_is_listed(
     content["scenarios"][0]["measurements"][1] |= {"n": 2, "value": 0.5, "target": None}
     name = content["scenarios"][0]["measurements"][1]["measure"]
     assert f"behind it: a neighbour: repU, {name}; who" in said(content, capsys)
+
+
+def test_a_wide_table_does_not_bury_what_was_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    content = small()
+    first, second = content["scenarios"][:2]
+    first["remarks"] = [f"v{i}: a value does not occur in the original" for i in range(500)]
+    second["remarks"] = ["membership: left out"]
+    one = first["measurements"][0]
+    first["measurements"] = [one | {"n": 2, "target": f"v{i}"} for i in range(500)]
+    _print(Outcome(Path("release"), content))
+    out, err = capsys.readouterr()
+    notes = [line for line in err.splitlines() if line.startswith("note: ")]
+    assert len([line for line in notes if line.startswith("note: v")]) == FEW
+    assert "note: membership: left out" in notes
+    assert any(f"{500 - FEW} more remarks" in line for line in notes)
+    (withheld,) = (line for line in out.splitlines() if line.startswith("not in the external"))
+    assert withheld.count(one["measure"]) == FEW
+    assert f"and {500 - FEW} more" in withheld
 
 
 @pytest.mark.parametrize(

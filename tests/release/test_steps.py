@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from caveat.release import Release
 from caveat.release.run import seconds_of
-from caveat.release.steps import Steps
+from caveat.release.steps import Steps, plan_in_words
 from caveat.spec.spec import ReleaseSpec
+from caveat.table import Table, write
 
 SECONDS = {"read": 1.0, "fit": 4.0, "attack": 10.0, "write": 5.0}
 
@@ -172,3 +174,25 @@ def test_a_quick_run_expects_less(specification):
     name = "scenario: everything else"
     assert quick[name] < usual[name] / 2
     assert quick["fit"] == usual["fit"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_the_plan_that_is_announced_is_that_of_the_data_and_not_of_their_file(tmp_path, ending):
+    """A compressed file has fewer bytes: about 10 times fewer in this one."""
+    table = Table.from_frame({f"x{i}": ["yes", "no"] * 20_000 for i in range(8)})
+    write(table, tmp_path / f"large.{ending}")
+    (tmp_path / "large.toml").write_text(
+        f'[data]\npath = "large.{ending}"\n[[scenario]]\nname = "strong"\nattacker = "strong"\n'
+        '[output]\nfolder = "out"\nreports = []\n'
+    )
+    release = Release.from_toml(tmp_path / "large.toml")
+    expected = plan_in_words(seconds_of(release.spec, None, quick=True, shape=(40_000, 8)))
+    told = []
+
+    def announce(plan):
+        told.append(plan)
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        release.run(announce=announce, quick=True)
+    assert told == [expected]

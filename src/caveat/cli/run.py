@@ -13,7 +13,7 @@ from rich.table import Table as Grid
 from caveat.cli import console
 from caveat.cli.cluster import ClusterOption, WorkOption
 from caveat.cli.reading import check_file
-from caveat.errors import CaveatWarning
+from caveat.errors import FEW, CaveatWarning
 from caveat.evidence import FEWEST, withheld
 from caveat.evidence.manifest import PUBLIC, listed, name_in, place_in
 from caveat.evidence.verdict import state_of
@@ -100,9 +100,7 @@ def run(
 
 def _print(outcome: Outcome) -> None:
     content = outcome.evidence
-    synthesis = content["synthesis"] or {"remarks": []}
-    left_out = [remark for s in content["scenarios"] for remark in s["remarks"]]
-    for remark in dict.fromkeys([*synthesis["remarks"], *content["remarks"], *left_out]):
+    for remark in dict.fromkeys(_remarks(content)):
         console.remark(f"note: {remark}")
     from caveat.report.verdict import headline, reasons
 
@@ -138,6 +136,17 @@ def _print(outcome: Outcome) -> None:
     )
 
 
+def _remarks(content: Mapping[str, Any]) -> Iterator[str]:
+    """Return the remarks of a run, of each part the first ones: a wide table has hundreds."""
+    parts = {scenario["name"]: scenario["remarks"] for scenario in content["scenarios"]}
+    synthesis = content["synthesis"] or {"remarks": []}
+    for name, remarks in {"": [*synthesis["remarks"], *content["remarks"]], **parts}.items():
+        yield from remarks[:FEW]
+        if len(remarks) > FEW:
+            also = f"{len(remarks) - FEW:,} more remarks are in the evidence"
+            yield f"{name}: {also}" if name else also
+
+
 def _held(outcome: Outcome) -> Iterator[tuple[str, Any]]:
     """Return the synthetic tables that must stay inside, with the reasons."""
     folder = outcome.folder.absolute()
@@ -150,12 +159,14 @@ def _held(outcome: Outcome) -> Iterator[tuple[str, Any]]:
 
 def _by_attacker(few: list[str], content: Mapping[str, Any]) -> list[str]:
     """Return what was withheld with the name of each attacker once."""
+    from caveat.findings.profile import listed
+
     told: dict[str, list[str]] = {}
     names = sorted((f"{s['name']}: " for s in content["scenarios"]), key=len, reverse=True)
     for entry in few:
         name = next(name for name in names if entry.startswith(name))
         told.setdefault(name, []).append(entry.removeprefix(name))
-    return [f"{name}{', '.join(measures)}" for name, measures in told.items()]
+    return [f"{name}{listed(measures, FEW)}" for name, measures in told.items()]
 
 
 def _limits(limited: list[tuple[str, Mapping[str, Any]]], measures: Mapping[str, Any]) -> Grid:

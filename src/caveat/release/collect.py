@@ -40,7 +40,8 @@ MEMBERS = 0.05
 
 TOO_MUCH = Note(
     "too-much-work",
-    'left out: the attack on 10 records would exceed the bound of a run; records = "all" makes it',
+    "left out: an attack on 10 records would exceed the bound of a run; set "
+    'records = "all" to attack everyone',
     public=True,
 )
 NOTHING_TO_COMPARE = Note(

@@ -150,7 +150,7 @@ class _Run:
     def targets(
         self, targets: Sequence[str], asked: Sequence[str]
     ) -> tuple[list[dict[str, Any]], list[AtRisk]]:
-        """StrongAttacker every target."""
+        """Attack every target."""
         measurements: list[dict[str, Any]] = []
         at_risk: list[AtRisk] = []
         attacks = self._allotted(targets)

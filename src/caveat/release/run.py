@@ -139,7 +139,7 @@ class Release:
             "audit": these tables, or those that ``[data]`` names, are measured. The date on the
             reports, today by default.
         progress, announce
-            Receives the steps; receives the plan of the work and its times, before it starts.
+            Receives the steps; receives the plan of the work and its times, when the data are read.
         anyway
             Whether a table is synthesised that is too small to hide anybody.
         quick
@@ -266,7 +266,7 @@ def seconds_of(
         of_each = {"release": 0.4 + 2.0 * cells, "strong": of_strong, "simulated": 0.2 * runs,
                    "ordinary": 4.0 * len(scenario.attacks)}  # fmt: skip
         seconds[title_of(scenario)] = of_each[scenario.attacker]
-    seconds["utility"] = (0.4 if quick else 1.0) * (2.0 + 15.0 * cells + 0.045 * wide)
+    seconds["utility"] = (0.15 if quick else 1.0) * (2.0 + 25.0 * cells + 0.045 * wide)
     seconds |= {} if spec.ledger is None else {TOGETHER: 30.0}
     if spec.map is not None and not only:
         attacks = [seconds[title_of(s)] for s in spec.scenarios if s.name == spec.map.scenario]
@@ -352,8 +352,7 @@ class Run:
         """Synthesise and measure."""
         self.steps.step("read")
         table = read_original(self.spec, self.kept)
-        shape = table.n_rows, len(table.names)
-        self.steps.expect(seconds_of(self.spec, None, quick=self.quick, shape=shape))
+        self.expect(table.n_rows, len(table.names))
         # Of the whole table, before records are held out: a part of a numbering has gaps.
         self.judged = judge(table)
         self.spec = replace(self.spec, synthesis={**self.spec.synthesis, "judged": self.judged})
@@ -371,10 +370,16 @@ class Run:
             )
         return self._content(material, remarks, lambda: self._other_settings(material))
 
+    def expect(self, rows: int, columns: int, only: str | None = None) -> None:
+        """Say how long a run takes that has read so many rows and columns."""
+        shape = rows, columns
+        self.steps.expect(seconds_of(self.spec, only, quick=self.quick, shape=shape))
+
     def audit(self, synthetic: Sequence[str | Path] | None) -> dict[str, Any]:
         """Measure tables that were made elsewhere."""
         self.steps.step("read")
         table = read_original(self.spec, self.kept)
+        self.expect(table.n_rows, len(table.names), "audit")
         releases = tuple(self.spec.read_synthetic(synthetic))
         common = [name for name in table if all(name in other for other in releases)]
         if not common:

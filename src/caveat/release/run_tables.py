@@ -62,6 +62,9 @@ class TablesRun(Run):
         self.steps.step("read")
         self._prepare_folders()
         linked = self.spec.read_linked()
+        sizes = [(table.n_rows, len(table.names)) for table in linked.tables.values()]
+        columns = max(width for _, width in sizes)
+        self.expect(sum(rows * width for rows, width in sizes) // columns, columns)
         # Of the whole tables, before records are held out: a part of a numbering has gaps.
         by_table = {name: _judged(linked, name) for name in linked.sequence}
         self.judged = {

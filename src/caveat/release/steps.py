@@ -64,10 +64,16 @@ class Steps:
         self.now: tuple[str, float, float] | None = None  # the step, its begin and what is ready
         self.pace = 1.0  # seconds here for one that is expected
         self.spent, self.expected = PRIOR, PRIOR  # of finished steps
+        self.announce: Callable[[str], None] | None = None
 
     def expect(self, seconds: Mapping[str, float]) -> None:
-        """Take other expectations of some steps, from what has become known since."""
+        """Take other expectations of some steps, from the data that were read, and announce them.
+
+        Before, nobody knows how large the data are: a file may be compressed, a table on a server.
+        """
         self.seconds |= {name: time for name, time in seconds.items() if name in self.seconds}
+        if self.announce is not None:
+            self.announce(plan_in_words(self.seconds))
 
     def step(self, name: str) -> Done:
         """Begin a step; return what is called with the shares of it that become ready."""
@@ -105,9 +111,8 @@ class Steps:
     def announced(
         self, announce: Callable[[str], None] | None, every: float = EVERY
     ) -> Iterator[None]:
-        """Announce the plan, and report every second while the block runs."""
-        if announce is not None:
-            announce(plan_in_words(self.seconds))
+        """Announce the plan as soon as it is known, and report every second in the block."""
+        self.announce = announce
         ended = threading.Event()
 
         def beats() -> None:

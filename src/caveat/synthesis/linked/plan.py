@@ -370,7 +370,8 @@ def _weights(linked: Linked, name: str) -> tuple[str, str] | None:
         "the weight is not one of whole groups",
         where="synthesis, weights",
         column=name,
-        do="name a weight that is the same for all members of a group",
+        do="name a weight that is the same for all members of a group and stands in constant, if "
+        "[groups] names its constant columns",
         entry=("weights",),
     )
 

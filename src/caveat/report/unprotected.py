@@ -82,8 +82,6 @@ def _rare(evidence: Evidence) -> Iterator[tuple[str, str]]:
         )
     if told:
         yield "Rare levels", f"Fewer than {below} people have them: {'; '.join(told)}."
-    elif below == 1:
-        yield "Rare levels", "Every level leaves, however few people have it (rare_below = 1)."
 
 
 def _looked_up(evidence: Evidence) -> Iterator[tuple[str, str]]:

@@ -218,13 +218,14 @@ def make_plan(
     rules = tuple(parse_rule(text) for text in options.get("rules", ()))
     shared = {name: options[name] for name in SETTINGS if name in options}
     judged = judge(table) if judged is None else judged
-    k = 1 if linked else rare_below(options.get("rare_below"))
-    rare = _rare(table, options, order, shared, single, judged, k, left_out)
+    k = rare_below(options.get("rare_below"))
+    # The rare levels of linked tables are pooled before their stages are planned.
+    rare = {} if linked else _rare(table, options, order, shared, single, judged, k, left_out)
     table = pool_table(table, rare)
     columns, margins = _column_plans(
         table, options, order, shared, single, judged, given_ones, only_for, rare, remarks
     )
-    remarks += remarks_on_rare(rare, k)
+    remarks += [] if linked else remarks_on_rare(rare, k)
     check_use(shared, single, {n: entry.settings.method for n, entry in columns.items()})
     gridded = with_grids(derived_last(columns), table, single, exact_ends)
     columns = with_guards(gridded, table.n_rows)

@@ -39,6 +39,7 @@ __all__ = [
     "pool_table",
     "rare_below",
     "remarks_on_rare",
+    "rare_threshold",
 ]
 
 LABELS = ("other", "other (rare)", "other (pooled)")
@@ -178,6 +179,15 @@ def rare_below(given: Any) -> int:
     return given
 
 
+def rare_threshold(k: int) -> int:
+    """Return below how many units a level is called rare where fewer than k do not leave.
+
+    Where every level leaves (k = 1) it is the default: who is recognised by a level is counted all
+    the same.
+    """
+    return K if k <= 1 else k
+
+
 def declared_levels(options: Mapping[str, Any], column: str) -> list[Any]:
     """Return the levels of a column that a specification names: listed, or in rules and formulas.
 
@@ -219,19 +229,20 @@ def find_rare(
     column
         The column of the original.
     k
-        Units that must have a level.
+        Units that must have a level; 1 keeps every column as it is.
     declared
         Levels that are public.
     keep
-        Whether somebody wants the column as it is.
+        Whether the column is kept as it is.
     units
         The unit of each row; every row is one by default.
     leave_out
         Whether the column is left out, where that was decided on a larger table; by default it is
         if more than half of the records with a value have a rare level.
     """
-    if not has_open_vocabulary(column) or k <= 1:
+    if not has_open_vocabulary(column):
         return None
+    k, keep = rare_threshold(k), keep or k <= 1
     rare = rare_levels(column, units, k, declared)
     public = column.closed | np.isin(level_texts(column), [str(value) for value in declared])
     edge = (units_of_levels(column, units) == k) & ~public
@@ -285,13 +296,13 @@ def pool_linked(linked: Linked, rare: Mapping[str, Mapping[str, RareLevels]]) ->
 
 def remarks_on_rare(rare: Mapping[str, RareLevels], k: int, units: str = "people") -> list[str]:
     """Return what has to be said about the rare levels of each column, without a level."""
-    said = []
+    said, below = [], rare_threshold(k)
+    if 1 < k < K:
+        said.append(f"rare levels of {k} to {K - 1} {units} leave, because of rare_below = {k}")
     for name, of in rare.items():
         if not of.n_levels:
             continue
-        which = (
-            f"{of.n_levels:,} rare level{'' if of.n_levels == 1 else 's'} (fewer than {k} {units})"
-        )
+        which = f"{of.n_levels:,} rare level{'' if of.n_levels == 1 else 's'} (fewer than {below} {units})"
         if of.how == LEFT_OUT:
             said.append(
                 f"{name} is left out: most of its values are rare, {which}; "

@@ -335,3 +335,18 @@ def test_a_look_prints_no_value_of_few_people(here: Path) -> None:
     for text in printed:
         assert not any(value in text for value in ("987654", "Loneley", "Quietham", "quietham"))
     assert "rare-levels" in str(profile)
+
+
+@pytest.mark.parametrize("command", ["run", "benchmark"])
+def test_a_specification_writes_no_release_outside_of_its_folder(here: Path, command: str) -> None:
+    project = here / "project"
+    project.mkdir()
+    text = RUN.replace("[release]", "[release]\nseed = 1").replace("people.csv", "../people.csv")
+    text += '[output]\nfolder = "../elsewhere"\n'
+    more = '[[generator]]\nname = "margins"\n[benchmark]\nseeds = 1\n'
+    (project / "spec.toml").write_text(text + (more if command == "benchmark" else ""))
+    with pytest.raises(CaveatError, match=r"output\.folder"):
+        call(command, "project/spec.toml")
+    assert not (here / "elsewhere").exists()
+    call(command, "project/spec.toml", "--folder", "elsewhere")
+    assert (here / "elsewhere").is_dir()

@@ -38,8 +38,8 @@ __all__ = [
     "pool_linked",
     "pool_table",
     "rare_below",
-    "remarks_on_rare",
     "rare_threshold",
+    "remarks_on_rare",
 ]
 
 LABELS = ("other", "other (rare)", "other (pooled)")
@@ -302,7 +302,8 @@ def remarks_on_rare(rare: Mapping[str, RareLevels], k: int, units: str = "people
     for name, of in rare.items():
         if not of.n_levels:
             continue
-        which = f"{of.n_levels:,} rare level{'' if of.n_levels == 1 else 's'} (fewer than {below} {units})"
+        levels = f"{of.n_levels:,} rare level{'' if of.n_levels == 1 else 's'}"
+        which = f"{levels} (fewer than {below} {units})"
         if of.how == LEFT_OUT:
             said.append(
                 f"{name} is left out: most of its values are rare, {which}; "

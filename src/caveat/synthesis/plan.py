@@ -207,7 +207,7 @@ def make_plan(
     """
     options = dict(options or {})
     judged, left_out = options.pop("judged", None), options.pop("left_out", None)
-    linked = "given" in options  # stages of linked tables have a choice of their own
+    linked = "given" in options  # a stage of linked tables: its rare levels are pooled
     given_ones, only_for = options.pop("given", ()), options.pop("only_for", {})
     exact_ends, remarks = options.pop("exact_ends", ()), list[str]()
     refuse_unknown(options, (*TOP_LEVEL, *SETTINGS))
@@ -218,14 +218,13 @@ def make_plan(
     rules = tuple(parse_rule(text) for text in options.get("rules", ()))
     shared = {name: options[name] for name in SETTINGS if name in options}
     judged = judge(table) if judged is None else judged
-    k = rare_below(options.get("rare_below"))
-    # The rare levels of linked tables are pooled before their stages are planned.
+    k = 1 if linked else rare_below(options.get("rare_below"))
     rare = {} if linked else _rare(table, options, order, shared, single, judged, k, left_out)
     table = pool_table(table, rare)
     columns, margins = _column_plans(
         table, options, order, shared, single, judged, given_ones, only_for, rare, remarks
     )
-    remarks += [] if linked else remarks_on_rare(rare, k)
+    remarks += remarks_on_rare(rare, k)
     check_use(shared, single, {n: entry.settings.method for n, entry in columns.items()})
     gridded = with_grids(derived_last(columns), table, single, exact_ends)
     columns = with_guards(gridded, table.n_rows)

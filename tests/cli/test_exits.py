@@ -122,7 +122,7 @@ def test_synth_into_a_database_and_in_parts(here: Path, origin: str) -> None:
     with sqlite3.connect("out.sqlite") as database:
         columns = [row[1] for row in database.execute("PRAGMA table_info(people)")]
     assert ("mail" in columns) is (origin == "identifying")
-    assert is_private("parts") is bool(reason)
+    assert is_private("out.sqlite") is is_private("parts") is bool(reason)
     assert all(is_private(str(part)) is bool(reason) for part in Path("parts").iterdir())
 
 

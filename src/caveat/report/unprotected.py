@@ -50,7 +50,7 @@ def unprotected(evidence: Evidence) -> Iterator[tuple[str, str]]:
 
 HOW = {
     "pooled": "pooled into one level",
-    "commonest": "too few to be pooled, and given the commonest level",
+    "commonest": "too few to pool, and replaced by the most frequent level",
     "neighbour": "merged with the neighbouring level",
     "empty": "left empty",
     "left out": "left out with the column",

@@ -48,9 +48,11 @@ POOLED, COMMONEST, NEIGHBOUR, EMPTY, LEFT_OUT, KEPT, NONE_RARE = HOWS = (
     "pooled", "commonest", "neighbour", "empty", "left out", "kept", "none",
 )  # fmt: skip
 """What happens to rare levels."""
+UNITS = {"people": "person", "groups": "group"}
+"""What rare levels are counted in: of many, and of one."""
 WORDS = {
     POOLED: 'pooled as "{into}"',
-    COMMONEST: "too few to be pooled, given the commonest level",
+    COMMONEST: "too few to pool and replaced by the most frequent level",
     NEIGHBOUR: "merged with the neighbouring level",
     EMPTY: "left empty",
 }
@@ -302,8 +304,7 @@ def remarks_on_rare(rare: Mapping[str, RareLevels], k: int, units: str = "people
     for name, of in rare.items():
         if not of.n_levels:
             continue
-        levels = f"{of.n_levels:,} rare level{'' if of.n_levels == 1 else 's'}"
-        which = f"{levels} (fewer than {below} {units})"
+        which = f"{_counted(of.n_levels, 'rare level')} (fewer than {below} {units})"
         if of.how == LEFT_OUT:
             said.append(
                 f"{name} is left out: most of its values are rare, {which}; "
@@ -311,9 +312,21 @@ def remarks_on_rare(rare: Mapping[str, RareLevels], k: int, units: str = "people
             )
         elif of.how == KEPT:
             said.append(
-                f"{name} leaves with {which}: {of.people:,} {units} can be recognised by it"
+                f"{name} leaves with {which}: it identifies {_counted(of.people, UNITS[units])}"
             )
         else:
             words = WORDS[of.how].format(into=of.into)
-            said.append(f"{name}: {which} in {of.records:,} records, {words}")
+            said.append(f"{name}: {which} in {_counted(of.records, 'record')}, {words}")
     return said
+
+
+def _counted(n: int, what: str) -> str:
+    """Return a number with what it counts.
+
+    Examples
+    --------
+    >>> _counted(1, "person"), _counted(2, "person"), _counted(2, "record")
+    ('1 person', '2 people', '2 records')
+    """
+    more = next((many for many, one in UNITS.items() if one == what), f"{what}s")
+    return f"{n:,} {what if n == 1 else more}"

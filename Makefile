@@ -22,10 +22,11 @@ demo: $(STAMP)
 test: $(STAMP)
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
-# The cases of tests/fuzz, so many times as often as `make test` tries them.
+# The cases of tests/fuzz, so many times as often as `make test` tries them, and the replay of a
+# release by guessed seeds.
 FUZZ ?= 20
 fuzz: $(STAMP)
-	CAVEAT_FUZZ=$(FUZZ) $(BIN)/python -m pytest -n 2 tests/fuzz
+	CAVEAT_FUZZ=$(FUZZ) $(BIN)/python -m pytest -n 2 tests/fuzz tests/test_seeds.py
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .

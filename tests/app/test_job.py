@@ -6,9 +6,13 @@ import json
 import warnings
 
 import pytest
+from tests.app.client import client
 
-from caveat.app import job
+from caveat.app import job, jobs
+from caveat.datasets import survey
 from caveat.errors import CaveatError, CaveatWarning
+from caveat.release.job_files import result_text
+from caveat.table import write
 
 
 @pytest.fixture
@@ -52,3 +56,24 @@ def test_a_mistake_leaves_the_result_before(folder, monkeypatch):
 
 def test_every_kind_is_a_function():
     assert {"look", "check", "run"} <= set(job.KINDS)
+
+
+@pytest.mark.parametrize("seed", ["", "seed = 1\n"])
+def test_the_page_of_a_run_says_whether_it_was_a_trial(tmp_path, seed):
+    folder = tmp_path / "one"
+    (folder / ".caveat").mkdir(parents=True)
+    write(survey(rows=80).select(["sex", "age"]), folder / "survey.csv")
+    (folder / "release.toml").write_text(
+        f'[release]\n{seed}[data]\npath = "survey.csv"\n[[scenario]]\nname = "a"\nkeys = ["sex"]\n'
+        'targets = ["age"]\n[utility]\nmeasures = ["S_pMSE one-way"]\n[output]\nreports = []\n'
+    )
+    found = job.run(folder, {}, lambda *_: None)
+    (folder / ".caveat" / "run-result.json").write_text(result_text(found))
+    done = {"format": jobs.FORMAT, "state": "done", "since": 1.0, "ended": 2.0}
+    (folder / ".caveat" / "run.json").write_text(json.dumps(done))
+    text = client(tmp_path).get("/p/one/run").text
+    assert "The last run is done" in text
+    assert ("must not be released" in text) is bool(seed)
+    del found["trial"]  # an earlier version said nothing of it
+    (folder / ".caveat" / "run-result.json").write_text(result_text(found))
+    assert "The last run is done" in client(tmp_path).get("/p/one/run").text

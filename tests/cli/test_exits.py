@@ -122,7 +122,7 @@ def test_synth_into_a_database_and_in_parts(here: Path, origin: str) -> None:
     with sqlite3.connect("out.sqlite") as database:
         columns = [row[1] for row in database.execute("PRAGMA table_info(people)")]
     assert ("mail" in columns) is (origin == "identifying")
-    assert is_private("parts") is bool(reason)
+    assert is_private("out.sqlite") is is_private("parts") is bool(reason)
     assert all(is_private(str(part)) is bool(reason) for part in Path("parts").iterdir())
 
 
@@ -215,7 +215,8 @@ def test_tables_with_labels_of_few_people_stay_inside(here: Path) -> None:
 def test_tables_rounded_by_a_seed_that_can_be_guessed_stay_inside(here: Path) -> None:
     rounded = 'method = "stochastic rounding"\nseed = 1'
     Path("tables.toml").write_text(TABLES.format("sex").replace("least = 3", rounded))
-    call("tables", "tables.toml", "--folder", "out")
+    said = call("tables", "tables.toml", "--folder", "out")
+    assert "--key" not in said  # an option that this command does not have
     assert all(entry["confidential"] for entry in manifest("out").values())
 
 
@@ -335,3 +336,18 @@ def test_a_look_prints_no_value_of_few_people(here: Path) -> None:
     for text in printed:
         assert not any(value in text for value in ("987654", "Loneley", "Quietham", "quietham"))
     assert "rare-levels" in str(profile)
+
+
+@pytest.mark.parametrize("command", ["run", "benchmark"])
+def test_a_specification_writes_no_release_outside_of_its_folder(here: Path, command: str) -> None:
+    project = here / "project"
+    project.mkdir()
+    text = RUN.replace("[release]", "[release]\nseed = 1").replace("people.csv", "../people.csv")
+    text += '[output]\nfolder = "../elsewhere"\n'
+    more = '[[generator]]\nname = "margins"\n[benchmark]\nseeds = 1\n'
+    (project / "spec.toml").write_text(text + (more if command == "benchmark" else ""))
+    with pytest.raises(CaveatError, match=r"output\.folder"):
+        call(command, "project/spec.toml")
+    assert not (here / "elsewhere").exists()
+    call(command, "project/spec.toml", "--folder", "elsewhere")
+    assert (here / "elsewhere").is_dir()

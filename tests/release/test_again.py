@@ -138,8 +138,9 @@ def test_names_in_received_evidence_are_no_paths(
     content["release"]["files"][0]["name"] = name
     place.write_text(json.dumps(content))
     before = set(tmp_path.rglob("*"))
-    with pytest.raises(CaveatError):
+    with pytest.raises(CaveatError) as error:
         made_again(ReleaseSpec.from_toml(deep / "release.toml"), deep / "release")
+    assert error.value.where == str(deep / "release")
     assert set(tmp_path.rglob("*")) == before
 
 

@@ -65,9 +65,9 @@ def pooled(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return run(tmp_path_factory.mktemp("pooled"), 'method = "cart"\nminbucket = 20')
 
 
-@pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    return run(tmp_path_factory.mktemp("kept"), 'keep = ["town"]')
+@pytest.fixture(scope="module", params=['keep = ["town"]', "rare_below = 1"])
+def kept(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return run(tmp_path_factory.mktemp("kept"), request.param)
 
 
 def test_pooled_levels_are_counted_and_leave_nowhere(pooled: Any) -> None:

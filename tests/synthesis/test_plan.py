@@ -310,10 +310,10 @@ def test_a_guarded_column_of_too_many_levels_is_drawn_from_its_own_shares() -> N
     table = Table.from_frame({"sex": ["f", "m"] * n, "place": [f"k{i % n}" for i in range(2 * n)]})
     plan = make_plan(table, {"method": "guarded", "keep": ["place"], "rare_below": 1})
     assert plan.columns["place"].predictors == ()
-    assert plan.remarks[-1] == (
+    assert (
         "place has 50,000 levels, too many for guarded trees to draw it from others: it is drawn "
         "from its own shares"
-    )
+    ) in plan.remarks
 
 
 def test_a_guarded_column_with_one_level_has_it_always() -> None:

@@ -97,7 +97,10 @@ def test_keep_and_levels_and_rules_are_somebodys_word() -> None:
     assert declared.rare["v"].n_levels == 6
     assert {"rare0", "rare1"} < set(texts(declared.pooled(table(values))))
     assert declared_levels({"rules": ["if v = 'rare3' then sex = 'f'"]}, "sex") == ["rare3", "f"]
-    assert plan_of(values, rare_below=1).rare == {}
+    every = plan_of(values, rare_below=1)
+    assert every.rare["v"] == kept.rare["v"]
+    assert [r for r in every.remarks if "rare" in r] == [r for r in kept.remarks if "rare" in r]
+    assert any("2 to 4 people" in remark for remark in plan_of(values, rare_below=2).remarks)
     schema = Schema.from_mapping({"v": {"levels": sorted(set(values))}})
     assert make_plan(schema.apply(table(values)), {}).rare == {}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 import sqlite3
 import subprocess
 import sys
@@ -301,3 +302,35 @@ def test_names_of_tables() -> None:
     assert sql_name('"a ""b"".c".d') == ('a "b".c', "d")
     with pytest.raises(CaveatError, match="this names no table"):
         sql_name("a.b.c")
+
+
+@EVERY
+@pytest.mark.parametrize("rows", [3, 20])
+def test_a_file_with_a_confidential_table_is_for_this_user_alone(
+    suffix: str, rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("caveat.table.files.ROWS_IN_MEMORY", 10)  # more come in blocks
+    table = Table.from_frame({"n": range(rows)})
+
+    def modes(path: Path, *, force: bool = False) -> tuple[int, int]:
+        """Return the permissions after an ordinary table and after a confidential one."""
+        found = []
+        for confidential in (False, True):
+            name = f"{path}#{'second' if confidential and not force else 'first'}"
+            how = {"force": force, "confidential": confidential}
+            write_blocks([table.take(np.arange(2)), table.take(np.arange(2, rows))], name, **how)
+            found.append(path.stat().st_mode & 0o777)
+        return found[0], found[1]
+
+    public = 0o666 & ~_umask()
+    assert modes(tmp_path / f"added{suffix}") == (public, 0o600)
+    assert modes(tmp_path / f"replaced{suffix}", force=True) == (public, 0o600)
+    new = tmp_path / f"new{suffix}"
+    write(table, f"{new}#t", confidential=True)
+    assert new.stat().st_mode & 0o777 == 0o600
+
+
+def _umask() -> int:
+    found = os.umask(0o022)
+    os.umask(found)
+    return found

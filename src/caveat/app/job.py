@@ -145,6 +145,7 @@ def run(folder: Path, asked: Mapping[str, Any], tell: Tell) -> Any:
     from caveat.release import Release
     from caveat.release.tried import changes_tried
     from caveat.report.verdict import headline
+    from caveat.seeds import TRIAL
 
     release = Release.from_toml(folder / "release.toml")
     outcome = release.run(force=True, progress=tell, anyway=bool(asked.get("anyway")))
@@ -154,6 +155,7 @@ def run(folder: Path, asked: Mapping[str, Any], tell: Tell) -> Any:
         "limits": len(limited),
         "broken": len(outcome.broken),
         "verdict": headline(outcome.evidence),
+        "trial": TRIAL if outcome.evidence["trial"] else "",
         "remarks": list(outcome.evidence["remarks"]),
         "made_from": sha256((outcome.folder / SPEC).read_text("utf-8")),
         "tried": changes_tried(release.spec),

@@ -27,6 +27,7 @@ from caveat.spec.benchmark import (
     commands_of,
     refuse_commands,
 )
+from caveat.spec.output import folder_to_write
 from caveat.table import drafts
 from caveat.table.atomic import make_folder, write_text
 from caveat.table.identifying import judge
@@ -106,7 +107,7 @@ class Benchmark:
             Hears of the trials.
         """
         spec, release = self.spec, self.spec.release
-        target = Path(folder) if folder is not None else release.output.folder
+        target = folder_to_write(release.document, release.output, folder)
         if not allow_command:
             refuse_commands(release.document)
         commands = commands_of(spec.generators) if allow_command else ()

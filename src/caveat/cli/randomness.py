@@ -22,7 +22,7 @@ KeyOption = Annotated[
 ]
 
 
-def remark_on_draws(root: int) -> None:
+def remark_on_draws(root: int, do: str = "use --key FILE, or leave the seed out") -> None:
     """Say of a trial that it must not be released."""
     if is_guessable(root):
-        console.remark(f"warning: {TRIAL}; use --key FILE, or leave --seed out")
+        console.remark(f"warning: {TRIAL}; {do}")

@@ -176,7 +176,7 @@ def _protected(told: TablesSpec, inner: Inner) -> tuple[list[Shown], dict[str, l
             )
         base, seed = told.options.get("base", 5), told.seed
         if method != "controlled rounding":
-            remark_on_draws(seed)
+            remark_on_draws(seed, "leave the seed out of the specification")
         if method == "stochastic rounding":
             from caveat.protect import stochastic_round
 

@@ -128,7 +128,7 @@ def _check_tables(
     with tempfile.TemporaryDirectory() as folder:
         for file in listed[:1]:
             # The evidence may be somebody else's: a name in it is only that of a file.
-            path = path_below(Path(folder), file["name"])
+            path = Path(folder) / path_below(place, file["name"]).name
             table = tables.get(file["copy"])
             source = source_of(path)
             if table is None or (source is not None and source.part):

@@ -129,7 +129,14 @@ _ENTRY = {
 _CHANGE = {"type": "array", "prefixItems": [_ENTRY], "minItems": 2, "maxItems": 2}
 _TRIED = {"type": "array", "items": {"type": "array", "items": _CHANGE}}
 _RUN = _object(
-    {}, folder=_TEXT, limits=_COUNT, broken=_COUNT, remarks=_TEXTS, made_from=_TEXT, tried=_TRIED
+    {},
+    folder=_TEXT,
+    limits=_COUNT,
+    broken=_COUNT,
+    trial=_TEXT,
+    remarks=_TEXTS,
+    made_from=_TEXT,
+    tried=_TRIED,
 )
 
 _WORDS = ("this is no file of a job", "start the job again")

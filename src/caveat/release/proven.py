@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from caveat.release.material import Material
 from caveat.synthesis import Plan
 from caveat.synthesis.linked.plan import LinkedPlan
-from caveat.synthesis.pooling import KEPT
+from caveat.synthesis.pooling import KEPT, rare_threshold
 from caveat.synthesis.public import assumed_ranges, sole_ends
 from caveat.table import Column, Table
 from caveat.table.rare import level_texts, units_of_levels
@@ -50,12 +50,13 @@ def proven_records(material: Material) -> dict[str, Records]:
 def _with_levels(plan: Plan, table: Table, released: list[Table], *, kept: bool) -> Records:
     """Return the records with a released level that few, or just enough, records have."""
     found = np.zeros(table.n_rows, bool)
+    k = rare_threshold(plan.rare_below)
     for name, of in plan.rare.items():
         if name not in released[0] or (of.how == KEPT) != kept:
             continue
         column = table[name]
         counts, texts = units_of_levels(column), level_texts(column)
-        wanted = counts < plan.rare_below if kept else counts == plan.rare_below
+        wanted = counts < k if kept else counts == k
         seen = {text for copy in released for text in _used(copy[name])}
         wanted &= np.isin(texts, sorted(seen))
         if of.into:
@@ -94,7 +95,7 @@ def described_rare(
         edge, kept = len(proven["edge"]), len(proven["levels"])
     return {
         "rare_levels": {
-            "below": plan.rare_below,
+            "below": rare_threshold(plan.rare_below),
             "columns": [
                 {"column": name, "how": of.how, "levels": of.n_levels, "records": of.records}
                 for name, of in columns

@@ -58,6 +58,7 @@ from caveat.release.material import (
 from caveat.release.outcome import Outcome
 from caveat.release.steps import Steps
 from caveat.seeds import TRIAL, ReleaseKey, is_guessable, key_of, random_root
+from caveat.spec.output import folder_to_write
 from caveat.spec.scenarios import ScenarioSpec
 from caveat.spec.spec import ReleaseSpec
 from caveat.synthesis.leaving_out import release_output
@@ -150,7 +151,7 @@ class Release:
         """
         _check_part(only, synthetic)
         check_ledger(self.spec)
-        target = Path(folder) if folder is not None else self.spec.output.folder
+        target = folder_to_write(self.spec.document, self.spec.output, folder)
         read = [*self.spec.inputs, *(synthetic or ())]
         with (
             workers_of(cluster, work_folder(cluster, work, target)) as workers,

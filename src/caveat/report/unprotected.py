@@ -53,7 +53,7 @@ def unprotected(evidence: Evidence) -> Iterator[tuple[str, str]]:
 
 HOW = {
     "pooled": "pooled into one level",
-    "commonest": "too few to be pooled, and given the commonest level",
+    "commonest": "too few to pool, and replaced by the most frequent level",
     "neighbour": "merged with the neighbouring level",
     "empty": "left empty",
     "left out": "left out with the column",
@@ -85,8 +85,6 @@ def _rare(evidence: Evidence) -> Iterator[tuple[str, str]]:
         )
     if told:
         yield "Rare levels", f"Fewer than {below} people have them: {'; '.join(told)}."
-    elif below == 1:
-        yield "Rare levels", "Every level leaves, however few people have it (rare_below = 1)."
 
 
 def _replaced(evidence: Evidence) -> Iterator[tuple[str, str]]:

@@ -346,7 +346,8 @@ BENCHMARK = Group(
 
 OUTPUT = Group(
     {
-        "folder": Key(FILLED, "Folder of the release, beside the specification unless absolute.",
+        "folder": Key(FILLED, "Folder of the release, below that of the specification; "
+                      "--folder names any.",
                       "release"),
         "formats": Key(Many(Choice(FORMATS, "format"), "formats", least=1),
                        "File formats of the synthetic tables; those of [tables] have the formats "

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from caveat.spec.document import Document
 
-__all__ = ["OutputSpec", "read_output"]
+__all__ = ["OutputSpec", "folder_to_write", "read_output"]
 
 
 @dataclass(frozen=True)
@@ -42,3 +42,28 @@ def read_output(document: Document) -> OutputSpec:
     escape, as_read = given.pop("escape_formulas", False), given.pop("as_read", False)
     lists = {key: tuple(dict.fromkeys(names)) for key, names in given.items()}
     return OutputSpec(folder, **lists, escape_formulas=escape, as_read=as_read)
+
+
+def folder_to_write(document: Document, output: OutputSpec, named: str | Path | None) -> Path:
+    """Return the folder that is written: the one that the user names, or that of ``[output]``.
+
+    The specification may have been received, so that its own folder must lie below it.
+
+    Parameters
+    ----------
+    document
+        The specification.
+    output
+        Its ``[output]``.
+    named
+        What the user names on the command line or in Python; None otherwise.
+    """
+    if named is not None:
+        return Path(named)
+    if not output.folder.resolve().is_relative_to(document.path.parent.resolve()):
+        document.fail(
+            ("output", "folder"),
+            "output.folder: this folder does not lie below that of the specification",
+            "name another, or name this one yourself (--folder)",
+        )
+    return output.folder

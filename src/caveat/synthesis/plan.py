@@ -208,7 +208,7 @@ def make_plan(
     """
     options = dropping(options or {})
     judged, left_out = options.pop("judged", None), options.pop("left_out", None)
-    linked = "given" in options  # stages of linked tables have a choice of their own
+    linked = "given" in options  # a stage of linked tables: its rare levels are pooled
     given_ones, only_for = options.pop("given", ()), options.pop("only_for", {})
     exact_ends, remarks = options.pop("exact_ends", ()), list[str]()
     refuse_unknown(options, (*TOP_LEVEL, *SETTINGS))
@@ -220,7 +220,7 @@ def make_plan(
     shared = {name: options[name] for name in SETTINGS if name in options}
     judged = judge(table) if judged is None else judged
     k = 1 if linked else rare_below(options.get("rare_below"))
-    rare = _rare(table, options, order, shared, single, judged, k, left_out)
+    rare = {} if linked else _rare(table, options, order, shared, single, judged, k, left_out)
     table = pool_table(table, rare)
     columns, margins = _column_plans(
         table, options, order, shared, single, judged, given_ones, only_for, rare, remarks

@@ -38,6 +38,7 @@ __all__ = [
     "pool_linked",
     "pool_table",
     "rare_below",
+    "rare_threshold",
     "remarks_on_rare",
 ]
 
@@ -47,9 +48,11 @@ POOLED, COMMONEST, NEIGHBOUR, EMPTY, LEFT_OUT, KEPT, NONE_RARE = HOWS = (
     "pooled", "commonest", "neighbour", "empty", "left out", "kept", "none",
 )  # fmt: skip
 """What happens to rare levels."""
+UNITS = {"people": "person", "groups": "group"}
+"""What rare levels are counted in: of many, and of one."""
 WORDS = {
     POOLED: 'pooled as "{into}"',
-    COMMONEST: "too few to be pooled, given the commonest level",
+    COMMONEST: "too few to pool and replaced by the most frequent level",
     NEIGHBOUR: "merged with the neighbouring level",
     EMPTY: "left empty",
 }
@@ -178,6 +181,15 @@ def rare_below(given: Any) -> int:
     return given
 
 
+def rare_threshold(k: int) -> int:
+    """Return below how many units a level is called rare where fewer than k do not leave.
+
+    Where every level leaves (k = 1) it is the default: who is recognised by a level is counted all
+    the same.
+    """
+    return K if k <= 1 else k
+
+
 def declared_levels(options: Mapping[str, Any], column: str) -> list[Any]:
     """Return the levels of a column that a specification names: listed, or in rules and formulas.
 
@@ -219,19 +231,20 @@ def find_rare(
     column
         The column of the original.
     k
-        Units that must have a level.
+        Units that must have a level; 1 keeps every column as it is.
     declared
         Levels that are public.
     keep
-        Whether somebody wants the column as it is.
+        Whether the column is kept as it is.
     units
         The unit of each row; every row is one by default.
     leave_out
         Whether the column is left out, where that was decided on a larger table; by default it is
         if more than half of the records with a value have a rare level.
     """
-    if not has_open_vocabulary(column) or k <= 1:
+    if not has_open_vocabulary(column):
         return None
+    k, keep = rare_threshold(k), keep or k <= 1
     rare = rare_levels(column, units, k, declared)
     public = column.closed | np.isin(level_texts(column), [str(value) for value in declared])
     edge = (units_of_levels(column, units) == k) & ~public
@@ -285,13 +298,13 @@ def pool_linked(linked: Linked, rare: Mapping[str, Mapping[str, RareLevels]]) ->
 
 def remarks_on_rare(rare: Mapping[str, RareLevels], k: int, units: str = "people") -> list[str]:
     """Return what has to be said about the rare levels of each column, without a level."""
-    said = []
+    said, below = [], rare_threshold(k)
+    if 1 < k < K:
+        said.append(f"rare levels of {k} to {K - 1} {units} leave, because of rare_below = {k}")
     for name, of in rare.items():
         if not of.n_levels:
             continue
-        which = (
-            f"{of.n_levels:,} rare level{'' if of.n_levels == 1 else 's'} (fewer than {k} {units})"
-        )
+        which = f"{_counted(of.n_levels, 'rare level')} (fewer than {below} {units})"
         if of.how == LEFT_OUT:
             said.append(
                 f"{name} is left out: most of its values are rare, {which}; "
@@ -299,9 +312,21 @@ def remarks_on_rare(rare: Mapping[str, RareLevels], k: int, units: str = "people
             )
         elif of.how == KEPT:
             said.append(
-                f"{name} leaves with {which}: {of.people:,} {units} can be recognised by it"
+                f"{name} leaves with {which}: it identifies {_counted(of.people, UNITS[units])}"
             )
         else:
             words = WORDS[of.how].format(into=of.into)
-            said.append(f"{name}: {which} in {of.records:,} records, {words}")
+            said.append(f"{name}: {which} in {_counted(of.records, 'record')}, {words}")
     return said
+
+
+def _counted(n: int, what: str) -> str:
+    """Return a number with what it counts.
+
+    Examples
+    --------
+    >>> _counted(1, "person"), _counted(2, "person"), _counted(2, "record")
+    ('1 person', '2 people', '2 records')
+    """
+    more = next((many for many, one in UNITS.items() if one == what), f"{what}s")
+    return f"{n:,} {what if n == 1 else more}"

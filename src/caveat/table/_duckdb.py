@@ -240,7 +240,7 @@ def _plain(batch: pa.RecordBatch) -> list[pa.Array]:
     return list(batch.columns)
 
 
-def save(source: Source, blocks: Iterator[Table], *, force: bool) -> None:
+def save(source: Source, blocks: Iterator[Table], *, force: bool, confidential: bool) -> None:
     """Write a table in one transaction: after an error the old one is as it was.
 
     What DuckDB deletes stays in the free blocks of its file. A table is therefore replaced in a
@@ -265,7 +265,7 @@ def save(source: Source, blocks: Iterator[Table], *, force: bool) -> None:
         with _connected(inner, read_only=False, spill=draft.parent) as connection:
             _fill(connection, inner, first, blocks)
             connection.execute("COMMIT")
-        give_name(draft, path, confidential=False, force=is_there, shown=Path(source.place))
+        give_name(draft, path, confidential=confidential, force=is_there, shown=Path(source.place))
 
 
 def _copy_rest(source: Source, draft: Path, until_renamed: ExitStack) -> None:

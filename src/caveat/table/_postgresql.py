@@ -319,8 +319,12 @@ def _arrays(batches: Iterable[pa.RecordBatch], source: Source) -> Iterator[list[
 # Out
 
 
-def save(source: Source, blocks: Iterator[Table], *, force: bool) -> None:
-    """Write a table in one transaction: after an error the old one is as it was."""
+def save(source: Source, blocks: Iterator[Table], *, force: bool, confidential: bool) -> None:
+    """Write a table in one transaction: after an error the old one is as it was.
+
+    Who may read it is for the server to say.
+    """
+    del confidential
     first = next(blocks)
     with _connected(source) as (connection, cursor):
         schema, table = _named(cursor, source)

@@ -194,7 +194,7 @@ def _texts(cells: Sequence[Any]) -> list[str | None]:
     return [None if cell is None else str(cell) for cell in cells]
 
 
-def save(source: Source, blocks: Iterator[Table], *, force: bool) -> None:
+def save(source: Source, blocks: Iterator[Table], *, force: bool, confidential: bool) -> None:
     """Write a table in one transaction: after an error the old one is as it was.
 
     A new file gets its name when it is whole. In one that exists, the pages of a table that is
@@ -206,7 +206,7 @@ def save(source: Source, blocks: Iterator[Table], *, force: bool) -> None:
             with _connected(replace(source, place=str(draft)), read_only=False) as connection:
                 _fill(connection, source, first, blocks)
                 connection.execute("COMMIT")
-            give_name(draft, path, confidential=False, force=False, shown=Path(source.place))
+            give_name(draft, path, confidential=confidential, force=False, shown=Path(source.place))
         return
     with _connected(source, read_only=False) as connection:
         connection.execute("PRAGMA secure_delete = ON")

@@ -17,7 +17,7 @@ import pyarrow as pa
 from caveat.errors import CaveatError
 from caveat.table._columnar import encode_texts
 from caveat.table.column import Column, Kind
-from caveat.table.drafts import exclusive, wait_for_writer
+from caveat.table.drafts import exclusive, make_private, wait_for_writer
 from caveat.table.encode import encode
 from caveat.table.frames import as_series, refuse_bad_names
 from caveat.table.hosts import check_hosts
@@ -107,7 +107,9 @@ class _Engine(Protocol):
         self, source: Source, columns: Sequence[str] | None
     ) -> AbstractContextManager[Held]: ...
 
-    def save(self, source: Source, blocks: Iterator[Table], *, force: bool) -> None: ...
+    def save(
+        self, source: Source, blocks: Iterator[Table], *, force: bool, confidential: bool
+    ) -> None: ...
 
     def exists(self, source: Source) -> bool: ...
 
@@ -348,7 +350,9 @@ def _check_not_read(engine: _Engine, target: Source, read: Source) -> None:
         )
 
 
-def write_database(source: Source, blocks: Iterable[Table], *, force: bool = False) -> None:
+def write_database(
+    source: Source, blocks: Iterable[Table], *, force: bool = False, confidential: bool = False
+) -> None:
     """Write the blocks of a table to a database, in one transaction.
 
     Parameters
@@ -360,11 +364,16 @@ def write_database(source: Source, blocks: Iterable[Table], *, force: bool = Fal
     force
         Whether a table that exists may be replaced. After an error it is as it was; otherwise
         no row of it can be read in the file any more.
+    confidential
+        Whether the table is for this user alone. Its file then is, too, with all its tables.
     """
     check_database_target(source, force=force)
     with _alone(source):
         _check_target(source, force)  # somebody may have written it in the meantime
-        _engine(source).save(source, iter(blocks), force=force)
+        path = Path(source.place)
+        if confidential and source.is_file and path.exists():
+            make_private(path, path, confidential=True)
+        _engine(source).save(source, iter(blocks), force=force, confidential=confidential)
 
 
 def prepare_database(table: Table, suffix: str) -> Callable[[Path], None]:

@@ -230,8 +230,8 @@ def write(
     force
         Whether a file that exists may be replaced. It never gets wider permissions than it had.
     confidential
-        Whether the file is for this user alone, as one about single records is; a table of a
-        database has the permissions of its database.
+        Whether the file is for this user alone, as one about single records is; of a table in a
+        database file that is the whole file.
     escape_formulas
         Whether an apostrophe is put before text in delimited files that a spreadsheet would compute
         (it begins with = + - @, tab or a line end). Without it there is a warning; numbers are
@@ -260,7 +260,7 @@ def _write_part(table: Table, source: Source, force: bool, confidential: bool) -
     if source.is_database:
         from caveat.table.database import write_database
 
-        write_database(source, [table], force=force)
+        write_database(source, [table], force=force, confidential=confidential)
         return
     from caveat.table._excel import prepare_sheets
 
@@ -315,7 +315,7 @@ def write_blocks(
     elif source is not None and source.is_database and source.part:
         from caveat.table.database import write_database
 
-        write_database(source, chain(held, rest), force=force)
+        write_database(source, chain(held, rest), force=force, confidential=confidential)
     elif suffix not in FORMATS:
         _write_text(streamed, path, suffix, force, confidential, escape_formulas, form)
     else:

@@ -66,7 +66,7 @@ def as_table(summary: Summary) -> str:
     a       1.5
     b         –
     """
-    title, header, rows, notes = summary
+    title, header, rows, notes, _ = summary
     lines = [title]
     if rows:
         cells = [list(header), *([_text(value) for value in row] for row in rows)]

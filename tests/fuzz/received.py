@@ -114,7 +114,7 @@ def project(folder: Path) -> None:
     results: dict[str, Any] = {
         "look": opened(folder, [], lambda *_: None),
         "check": held_against_data(folder / "release.toml"),
-        "run": {"folder": str(outcome.folder), "limits": 1, "broken": 0, "remarks": ["x"],
+        "run": {"folder": str(outcome.folder), "verdict": "x", "remarks": ["x"],
                 "made_from": used, "tried": changes_tried(spec)},
     }  # fmt: skip
     job = {"format": FORMAT, "state": "done", "since": 1.0, "ended": 2.0, "step": "x", "share": 1.0,

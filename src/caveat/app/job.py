@@ -149,11 +149,8 @@ def run(folder: Path, asked: Mapping[str, Any], tell: Tell) -> Any:
 
     release = Release.from_toml(folder / "release.toml")
     outcome = release.run(force=True, progress=tell, anyway=bool(asked.get("anyway")))
-    limited = [m for _, m in outcome.measurements if m["limit"] is not None]
     return {
         "folder": str(outcome.folder),
-        "limits": len(limited),
-        "broken": len(outcome.broken),
         "verdict": headline(outcome.evidence),
         "trial": TRIAL if outcome.evidence["trial"] else "",
         "remarks": list(outcome.evidence["remarks"]),

@@ -131,8 +131,7 @@ _TRIED = {"type": "array", "items": {"type": "array", "items": _CHANGE}}
 _RUN = _object(
     {},
     folder=_TEXT,
-    limits=_COUNT,
-    broken=_COUNT,
+    verdict=_TEXT,
     trial=_TEXT,
     remarks=_TEXTS,
     made_from=_TEXT,

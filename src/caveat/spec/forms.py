@@ -153,9 +153,11 @@ def attacked(text: str, form: Form) -> str:
     other = had != fields[(*scenario, "attacker")]  # whose measures are others
     for name in form.fields.get("measure", []):
         typed = None if other else _number(form.get(f"limit-{name}"), name)
+        kept = limits.get(name)
+        above = isinstance(kept, dict) and set(kept) == {"above"}
         if typed is not None:
-            limits[name] = typed
-        elif not isinstance(limits.get(name), dict):
+            limits[name] = {"above": typed} if above else typed
+        elif above or not isinstance(kept, dict):
             limits.pop(name, None)
     fields[(*scenario, "limits")] = limits or None
     return edited(text, fields)

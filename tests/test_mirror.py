@@ -16,7 +16,7 @@ SEVERAL = {
     "cli": "exits outputs start starter terminal whole_specification wrong_file",
     "expressions": "hostile",
     "findings": "survey_files wide",
-    "release": "pairs weights_and_wrong_files guarded whole_groups",
+    "release": "pairs weights_and_wrong_files guarded verdicts whole_groups",
     "report": "browser markers",
     "risk": "common properties wrong_file",
     "spec": "new_entry",
@@ -46,7 +46,7 @@ ELSEWHERE = {
     "release": "at_risk collect_audit collect_groups collect_map collect_ordinary "
     "collect_utility collected",
     "report": "account analyst attacker blocks disagreement map reading",
-    "risk": "attribute cap_unmatched exclusions gtcap identity measure measurement "
+    "risk": "attribute cap_unmatched exclusions gtcap identity measure "
     "pair prepare render result rows scenario",
     "spec": "_kinds against_data analyses answers attackers document question scenarios settings "
     "schema tuning",
@@ -64,7 +64,7 @@ ELSEWHERE = {
     "tree": "_all_subsets _classes _control _forest _growing _leaves _many _numbers _orders "
     "_partition _predictors _regrow _rehearsals _response _sorting _storage _threads "
     "_update _walk _workspace adjacent",
-    "tuning": "_chart bench map everyone",
+    "tuning": "_chart map everyone",
     "utility": "associations bars combining compare detection distances edits features fitting "
     "grouping logistic measures pair reference_pairs result stacked tstr",
     "utility/entries": "analyses associations general structure tables variables",

@@ -6,7 +6,18 @@ import numpy as np
 import pytest
 
 from caveat.attack import Attributes, Membership, Posterior, PrivacyLoss
+from caveat.attack.summaries import FACTOR, RISE, SURE, disclosed
 from caveat.table import Table
+
+
+def test_only_who_became_more_probable_is_disclosed():
+    """The constants are stated on the page: 0.9, and a rise of 0.1 or twofold."""
+    assert (SURE, RISE, FACTOR) == (0.9, 0.1, 2.0)
+    before = np.array([0.885, 0.8, 0.999, 0.4, 0.81])
+    after = np.array([0.905, 0.9, 1.0, 0.95, 0.90])
+    assert disclosed(before, after).tolist() == [False, True, False, True, False]
+    # Below 0.9 a rise to twice what it was counts too.
+    assert disclosed(np.array([0.02, 0.03]), np.array([0.05, 0.05]), 0.05).tolist() == [True, False]
 
 
 def test_the_numbers_of_attacks_by_hand():
@@ -21,7 +32,8 @@ def test_the_numbers_of_attacks_by_hand():
     likelihood = np.log([[0.95, 0.05], [0.5, 0.5], [0.9, 0.1]])
     values = Attributes(column, np.arange(3), half, likelihood)
     shown = {row[0]: row[1:] for row in values._summary().rows}
-    assert shown["known almost surely (≥ 90%)"] == (0.0, pytest.approx(1 / 3))
+    assert shown["a probability of 90% or more"] == (0.0, pytest.approx(1 / 3))
+    assert shown["of these, because of the release"] == (0.0, pytest.approx(1 / 3))
     assert shown["the only best guess is true"] == (0.0, pytest.approx(1 / 3))
     means = (0.5, pytest.approx((0.95 + 0.5 + 0.1) / 3))
     assert shown["mean probability of the true value"] == means

@@ -96,7 +96,7 @@ def test_answers_are_checked_and_asked_for_again(ask: Ask, folder: Path) -> None
     assert (strong.attacker, strong.targets) == ("strong", ("income",))
     assert scenario.keys == ("sex", "age")
     assert scenario.targets == ("income", "marital")
-    assert "DiSCO = { above = 5 }" in spec.text.decode()
+    assert [str(limit) for limit in scenario.limits] == ["DiSCO above control ≤ 5 points"]
     assert [str(limit) for limit in strong.limits] == ["membershipShare ≤ 10"]
     assert spec.utility.models == ("income ~ age + sex",)
     spec.check(spec.read_data())

@@ -314,6 +314,7 @@ def test_every_starter_is_guarded_and_limits_membership(access: str) -> None:
     content = tomllib.loads(starter(found, "survey.csv", answers=Answers(access=access)))
     assert content["synthesis"]["method"] == "guarded"
     assert content["release"]["control"] == 0.2
+    assert content["scenario"][0]["limits"] == {"DiSCO": {"above": 2}}
     assert content["scenario"][1]["limits"] == {"membershipShare": 20}
 
 

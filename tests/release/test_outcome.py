@@ -32,7 +32,8 @@ def test_an_outcome_says_which_limits_are_met(tmp_path: Path):
     assert repr(outcome) == "<Release in survey: 1 of 2 limits are met>"
     assert [m["measure"] for m in outcome.broken] == ["DiSCO"]
     assert outcome._summary().rows[1] == (
-        "says DiSCO", "DiSCO", None, "neighbour", 0.2, 0.05, None, "no")  # fmt: skip
+        "says DiSCO", "DiSCO", None, "neighbour", 0.2, None, None, 0.05, None, None, "no",
+    )  # fmt: skip
     frame = outcome.to_frame("polars")
     assert frame["scenario"].to_list() == ["neighbour"] * 3 + ["utility"]
     assert frame["value"].to_list() == [0.02, 0.2, 0.3, 0.1]

@@ -341,7 +341,8 @@ def test_steps_are_told_in_order_and_nothing_confidential(specification):
     steps = list(dict.fromkeys(step for step, _ in told))
     assert steps == [
         "read", "hold out", "fit", "draw", "protect", "scenario: a neighbour",
-        "scenario: everything else", "scenario: ordinary means", "utility", "write",
+        "scenario: everything else", "scenario: ordinary means", "utility", "other settings",
+        "write",
     ]  # fmt: skip
     shares = [share for _, share in told]
     assert shares == sorted(shares)

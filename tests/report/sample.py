@@ -48,7 +48,7 @@ def measured(measure: str, value: float | None, **more: Any) -> dict[str, Any]:
     interval = None if value is None else [max(0.0, value - half), min(1.0, value + half)]
     limit = more.get("limit")
     excess = None
-    if limit is not None and value is not None:
+    if limit is not None and value is not None and limit["most"] is not None:
         excess = max(0.0, (value - limit["most"]) / limit["most"])
     return {
         "measure": measure, "label": "", "target": None, "copy": 1, "limit": None, "excess": excess,

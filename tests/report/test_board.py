@@ -8,8 +8,9 @@ from tests.report.sample import large, small
 
 from caveat.evidence import Decision, evidence_sha256
 from caveat.report import markdown, render
-from caveat.report.board import board_section, headline, limits_of
+from caveat.report.board import board_section, limits_of
 from caveat.report.numbers import NBSP
+from caveat.report.verdict import headline
 
 
 def first(content, decision=None, version="internal"):
@@ -62,32 +63,32 @@ def test_what_rests_on_few_records_is_not_told_outside():
     assert headline(content) == "All 2 limits are met; the decision is the board's."
     outside = first(content, version="external")
     assert "**1 of 2 limits are met (1 not shown: too few records); the decision" in outside
-    assert "| Not shown | – | at most 10.0 % |" in outside
+    assert "| Not shown | – | – | – | at most 10.0 % |" in outside
 
 
 def test_a_limit_is_one_line_whatever_it_is_about():
     """Eight targets are held to one limit on DiSCO: the worst of them is shown."""
     limits = {limit.worst["measure"]: limit for limit in limits_of(large())}
     assert limits["DiSCO"].results == 8
-    assert limits["DiSCO"].verdict == "met"
+    assert limits["DiSCO"].state == "met"
     assert limits["DiSCO"].worst["value"] == pytest.approx(0.039)
     content = large()
     broken = next(m for m in content["scenarios"][0]["measurements"] if m["measure"] == "DiSCO")
     broken |= {"value": 0.1, "excess": 1.0}
     limits = {limit.worst["measure"]: limit for limit in limits_of(content)}
-    assert limits["DiSCO"].verdict == "not met"
+    assert limits["DiSCO"].state == "not met"
     assert limits["DiSCO"].worst["value"] == 0.1
     broken |= {"value": None, "excess": None}
     limits = {limit.worst["measure"]: limit for limit in limits_of(content)}
-    assert limits["DiSCO"].verdict == "not measured"
+    assert limits["DiSCO"].state == "not measured"
 
 
 def test_limits_are_words_first_and_what_is_not_met_comes_first():
     rows = [line for line in first(small()).splitlines() if line.startswith("| ")]
-    assert rows[0].startswith("| What is limited | Met? | Found | Limit | Attacker")
+    assert rows[0].startswith("| What is limited | Met? | Found | Baseline | Control | Limit")
     assert rows[2] == (
-        "| People whose “marital” the attacker knows almost surely (strongShare, the worst of 2 "
-        "results) | Not met | 12.7 % | at most 5.0 % | who knows everything else [1] | "
+        "| People whose keys show one “marital” only, and it is theirs [1] (DiSCO, the worst of 2 "
+        "results; “a neighbour”) | Not met | 7.2 % ([6.1, 8.6]) | 1.5 % | 6.5 % | at most 5.0 % | "
     )
     assert [row.split(" | ")[1] for row in rows[2:6]] == [
         "Not met", "Not met", "Met", "Met",
@@ -96,8 +97,8 @@ def test_limits_are_words_first_and_what_is_not_met_comes_first():
 
 def test_the_limits_say_what_the_attackers_know():
     text = first(small())
-    assert "[1] She knows how the release was made, and everybody else's record in full." in text
-    assert "[2] What she knows of a person (the keys): sex, age and region." in text
+    assert "[1] What she knows of a person (the keys): sex, age and region." in text
+    assert "[2] She knows how the release was made, and everybody else's record in full." in text
 
 
 def test_what_is_copied_comes_first():

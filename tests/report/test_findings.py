@@ -39,11 +39,11 @@ def test_the_release():
 def test_the_strong_attacker_is_the_worst_finding():
     assert lines(small())["The worst finding"] == (
         "An attacker who knows how the table was made and every record but one gives probability "
-        "0.999 to the true “marital” of the person most at risk (before the release: 0.125). She "
-        "is nearly certain (0.9 or more) of “marital” for 12.7 % of the records examined; 10.0 % "
-        'before. Plain trees show single records; guarded ones (method = "guarded") are made to '
-        "hide them from her. Of 1.2 % of the records examined the strong attacker knows almost "
-        "surely that they were in the data."
+        "0.999 to the true “marital” of the person most at risk (before the release: 0.125). "
+        "Because of the release she is nearly certain (0.9 or more) of “marital” for 12.7 % of the "
+        'records examined. Plain trees show single records; guarded ones (method = "guarded") are '
+        "made to hide them from her. Of 1.2 % of the records examined the strong attacker "
+        "knows almost surely that they were in the data."
     )
 
 

@@ -14,7 +14,6 @@ from caveat.report.numbers import (
     plain,
     probability,
     span,
-    verdict,
 )
 
 
@@ -67,11 +66,3 @@ def test_intervals_and_limits():
     both = limit_text({"most": 0.05, "least": 0.01}, "DiSCO", "share").replace(NBSP, " ")
     assert both == "at least 1.0 % and at most 5.0 %"
     assert limit_text(None, "DiSCO", "share") == ""
-
-
-def test_what_is_not_measured_meets_no_limit():
-    limit = {"most": 0.05, "least": None}
-    assert verdict({"limit": limit, "value": 0.04, "excess": 0.0}) == "met"
-    assert verdict({"limit": limit, "value": 0.06, "excess": 0.2}) == "not met"
-    assert verdict({"limit": limit, "value": None, "excess": None}) == "not measured"
-    assert verdict({"limit": None, "value": 0.06, "excess": None}) == ""

@@ -517,7 +517,7 @@ BROKEN = {
         "DiSCO = 5",
         'DiSCO = "low"',
         33,
-        "scenario.limits.DiSCO must be a number, or a table with most, least",
+        "scenario.limits.DiSCO must be a number, or a table with most, least, above",
     ),
     "limits contradict": (
         "DiSCO = 5",

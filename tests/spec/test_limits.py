@@ -7,7 +7,29 @@ import math
 import pytest
 
 from caveat.errors import CaveatError
-from caveat.spec.limits import Limit, read_limits
+from caveat.spec.limits import Limit, check_comparable, read_limits
+
+
+def test_a_limit_above_the_control_is_held_against_the_rise():
+    (limit,) = read_limits({"DiSCO": {"above": 2}})
+    assert (limit.above, limit.most) == (0.02, math.inf)
+    assert str(limit) == "DiSCO above control ≤ 2 points"
+    assert limit.excess(0.417, 0.003) == 0
+    assert limit.excess(0.06, 0.05) == pytest.approx(1.5)
+    # Without a control or a baseline it is not known to be met; nor without a value.
+    assert limit.excess(0.01) == limit.excess(None, 0.0) == math.inf
+    assert limit.to_dict() == {"most": None, "least": None, "above": 0.02}
+    (both,) = read_limits({"DiSCO": {"most": 5, "above": 2}})
+    assert both.excess(0.10, 0.0) == pytest.approx(1.0)
+    assert str(both) == "DiSCO ≤ 5, DiSCO above control ≤ 2 points"
+
+
+def test_without_control_or_baseline_there_is_nothing_to_lie_above():
+    limits = read_limits({"iS": {"above": 2}, "DiSCO": {"above": 2}})
+    check_comparable(limits, has_control=True)
+    check_comparable(limits[1:], has_control=False)
+    with pytest.raises(CaveatError, match="limits, iS: it has no baseline, and nobody is held"):
+        check_comparable(limits, has_control=False)
 
 
 def test_excess_is_relative_and_zero_within():
@@ -44,7 +66,11 @@ def test_a_limit_of_nothing_is_broken_by_a_thousandth_of_a_per_cent_as_by_a_whol
         ),
         ({"posterior": {"least": 1.5}}, "lies between 0 and 1"),
         ({"DiSCO": "few"}, "limits, DiSCO: a limit is a number"),
-        ({"DiSCO": {"above": 3}}, "limits, DiSCO: a limit is a number"),
+        ({"DiSCO": {"over": 3}}, "limits, DiSCO: a limit is a number"),
+        ({"DiSCO": {"above": -1}}, "limits, DiSCO: a limit above the control is 0 or more"),
+        ({"S_pMSE": {"above": 1}}, "limits, S_pMSE: it has neither a control nor a baseline"),
+        ({"posterior": {"above": 0.1}}, "limits, posterior: it has neither a control nor"),
+        ({"NewRow": {"above": 1}}, "limits, NewRow: it is not riskier the higher it is"),
         ({"disco": 5}, "there is no measure 'disco'; perhaps DiSCO"),
     ],
 )

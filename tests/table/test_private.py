@@ -6,7 +6,7 @@ import numpy as np
 
 from caveat.findings import look
 from caveat.table import Table
-from caveat.table.private import PrivateNumbers, remark_on, share_alone
+from caveat.table.private import PrivateNumbers, chance_alone, remark_on, share_alone
 
 
 def test_shares_are_counted_over_blocks_and_dictionaries() -> None:
@@ -20,6 +20,20 @@ def test_shares_are_counted_over_blocks_and_dictionaries() -> None:
         Table.from_frame({"pay": [3.5, 9.0, 8.0], "kind": ["a"] * 3, "text": ["1", "1", "2"]})
     )
     assert count.shares == {"pay": 3 / 6, "kind": 1.0, "text": 3 / 6}
+
+
+def test_chance_is_that_of_other_records_of_the_same_population() -> None:
+    """Each record is counted against the others; a fresh half of the records says the same."""
+    rng = np.random.default_rng(1)
+    pay = rng.integers(0, 20_000, 40_000)
+    first, second = (Table.from_frame({"pay": part}) for part in (pay[:20_000], pay[20_000:]))
+    count = PrivateNumbers(first, ["pay"])
+    count.add(second)
+    assert abs(chance_alone(first["pay"]) - count.shares["pay"]) < 0.03
+    assert share_alone(first["pay"]) > 0.3
+    kinds = Table.from_frame({"kind": ["a"] * 6 + ["b"] * 5 + ["c"]})
+    assert chance_alone(kinds["kind"]) == 5 / 12
+    assert chance_alone(kinds["kind"].take(np.arange(0))) == 0.0
 
 
 def test_the_remark_names_the_worst_first_and_only_what_is_remarkable() -> None:

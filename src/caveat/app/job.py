@@ -144,6 +144,7 @@ def run(folder: Path, asked: Mapping[str, Any], tell: Tell) -> Any:
     from caveat.evidence.manifest import SPEC
     from caveat.release import Release
     from caveat.release.tried import changes_tried
+    from caveat.report.verdict import headline
 
     release = Release.from_toml(folder / "release.toml")
     outcome = release.run(force=True, progress=tell, anyway=bool(asked.get("anyway")))
@@ -152,6 +153,7 @@ def run(folder: Path, asked: Mapping[str, Any], tell: Tell) -> Any:
         "folder": str(outcome.folder),
         "limits": len(limited),
         "broken": len(outcome.broken),
+        "verdict": headline(outcome.evidence),
         "remarks": list(outcome.evidence["remarks"]),
         "made_from": sha256((outcome.folder / SPEC).read_text("utf-8")),
         "tried": changes_tried(release.spec),

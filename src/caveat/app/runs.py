@@ -46,7 +46,8 @@ async def run(request: Request) -> Response:
     names: dict[str, Any] = {
         "job": job,
         "check": check,
-        "result": {"limits": 0, "broken": 0} | (jobs.result_of(project, "run") or {}),
+        "result": {"limits": 0, "broken": 0, "verdict": ""}
+        | (jobs.result_of(project, "run") or {}),
         "plan": jobs.result_of(project, "check") if fits else None,
         "fresh": project.is_fresh,
         "exists": folder is not None,

@@ -16,11 +16,15 @@ from caveat.attack.membership import Membership
 from caveat.attack.membership import membership as members
 from caveat.attack.posterior import posterior
 from caveat.attack.priors import DEFAULT_PRIOR, PRIORS, NamedPrior, named_prior
+from caveat.attack.summaries import FACTOR, RISE, SURE, disclosed
 from caveat.errors import CaveatError
 from caveat.synthesis.linked import GroupModel
 from caveat.table import Table
 
 __all__ = ["ATTACK", "Figures", "check_aim", "strong_figures"]
+
+ROSE = f"risen by {RISE:g} or {FACTOR:g}-fold"
+"""What the release must have done to a probability that counts."""
 
 Figures = tuple[dict[str, Any], dict[str, Any]]
 """Figures by name, and columns with a line for each record or candidate: these are confidential."""
@@ -37,7 +41,7 @@ def strong_figures(
     membership: bool = False,
     sample: int | None = None,
     prior: str = DEFAULT_PRIOR,
-    limit: float = 0.9,
+    limit: float = SURE,
     **how: Any,
 ) -> Figures:
     """Return what the strong attacker finds out, in figures.
@@ -138,7 +142,9 @@ def _of_one(
         "best guess is right": found.correct,
         "left to learn (bits)": found.entropy,
         "to learn before the release (bits)": found.prior_entropy,
-        f"disclosed (probability at least {limit:g})": found.probability >= limit,
+        f"disclosed (probability at least {limit:g}, {ROSE})": bool(
+            disclosed(found.prior[[found.truth]], np.array([found.probability]), limit)[0]
+        ),
     }
     lines = {
         "candidate": np.arange(1, len(found.prior) + 1),
@@ -179,8 +185,10 @@ def _of_a_target(found: Attributes, limit: float) -> Figures:
     line = "group" if found.unit == "group" else "row"
     figures = {
         f"{found.unit}s": len(found.records),
-        f"disclosed (probability at least {limit:g}, %)": 100 * (found.probability >= limit).mean(),
-        "disclosed before the release (%)": 100 * (found.prior_probability >= limit).mean(),
+        f"disclosed (probability at least {limit:g}, {ROSE}, %)": 100
+        * disclosed(found.prior_probability, found.probability, limit).mean(),
+        f"probability at least {limit:g} (%)": 100 * (found.probability >= limit).mean(),
+        "as large before the release (%)": 100 * (found.prior_probability >= limit).mean(),
         "best guess is right (%)": 100 * found.correct.mean(),
         "right before the release (%)": 100 * found.prior_correct.mean(),
         "mean probability of the truth": found.probability.mean(),
@@ -207,7 +215,7 @@ ATTACK = Attack(
         Option("membership", "flag", "Ask of every record whether it was in the data.", False),
         Option("sample", "whole", "Attack so many records, drawn at random.", otherwise="all"),
         Option("prior", "text", f"What she believes before: {', '.join(PRIORS)}.", DEFAULT_PRIOR),
-        Option("limit", "share", "From this probability on it is a disclosure.", 0.9),
+        Option("limit", "share", "From this probability on it is a disclosure.", SURE),
         Option("threads", "whole", "Threads.", otherwise="all cores"),
     ),
     measures=ENTRIES,

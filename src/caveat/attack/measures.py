@@ -8,7 +8,7 @@ from caveat.attack.attributes import Attributes, attributes
 from caveat.attack.generator import Generator
 from caveat.attack.membership import Membership, membership
 from caveat.attack.priors import DEFAULT_PRIOR
-from caveat.attack.summaries import SURE
+from caveat.attack.summaries import FACTOR, RISE, SURE, disclosed, rose
 from caveat.errors import CaveatError
 from caveat.intervals import Z95
 from caveat.risk.measure import Measure
@@ -43,33 +43,38 @@ def _plan(generator: Generator) -> Generator:
 
 
 def strong_share(pair: ScenarioPair, *, generator: Generator, limit: float = SURE) -> Measurement:
-    """Return the share of records whose true target the attacker holds for nearly certain."""
+    """Return the share of records whose true target the release makes nearly certain."""
     return share_of(_attack(pair, generator), limit)
 
 
 def share_of(found: Attributes, limit: float = SURE) -> Measurement:
-    """Sum an attack up: the share of its records that are disclosed."""
+    """Sum an attack up: the share of its records that the release discloses."""
+    before, after = found.prior_probability, found.probability
+    shown = disclosed(before, after, limit)
     return rate(
-        int((found.probability >= limit).sum()),
+        int(shown.sum()),
         len(found.records),
-        baseline=float((found.prior_probability >= limit).mean()),
+        baseline=0.0,
         details={
             "limit": limit,
+            "sure": float((after >= limit).mean()),
+            "sure before": float((before >= limit).mean()),
             "best guess right": float(found.correct.mean()),
             "best guess right before": float(found.prior_correct.mean()),
         },
-        trace=lambda: (found.probability >= limit).astype(np.float64),
+        trace=lambda: shown.astype(np.float64),
     )
 
 
 def strong_worst(pair: ScenarioPair, *, generator: Generator) -> Measurement:
-    """Return the largest posterior probability of a true value."""
+    """Return the largest posterior probability that the release has raised by much."""
     return worst_of(_attack(pair, generator))
 
 
 def worst_of(found: Attributes) -> Measurement:
-    """Sum an attack up: its worst record."""
-    worst = int(np.argmax(found.probability))
+    """Sum an attack up: its worst record, among those whose probability rose if there are any."""
+    moved = rose(found.prior_probability, found.probability)
+    worst = int(np.argmax(np.where(moved | ~moved.any(), found.probability, -1.0)))
     return Measurement(
         float(found.probability[worst]),
         baseline=float(found.prior_probability[worst]),
@@ -114,16 +119,17 @@ def members_of(found: Membership, limit: float = SURE) -> Measurement:
     """Sum an attack up: the share of its records whose membership is shown."""
     chance = found.posterior(0.5)
     defined = ~np.isnan(chance)
+    shown = disclosed(np.full(len(chance), 0.5), chance, limit)
     return rate(
-        int((chance >= limit).sum()),
+        int(shown.sum()),
         int(defined.sum()),
         excluded=int((~defined).sum()),
-        baseline=0.0 if limit > 0.5 else 1.0,
+        baseline=0.0,
         details={
             "limit": limit,
             "impossible without it": float(np.isposinf(found.log_ratio).mean()),
         },
-        trace=lambda: (chance >= limit).astype(np.float64),
+        trace=lambda: shown.astype(np.float64),
     )
 
 
@@ -138,7 +144,8 @@ _SPOT = (
     "reassure, a high one need not be within anyone's reach. Columns that no model draws (copied, "
     "derived) are not covered."
 )
-_PRIOR = "the same share before the release, from the other records that agree in all other columns"
+_ROSE = f"rose by {RISE:g} or more, or to {FACTOR:g} times what it was"
+_PRIOR = "no rise: without a release no probability rises"
 _NEEDS = frozenset({"target", "generator"})
 
 ENTRIES = (
@@ -146,9 +153,11 @@ ENTRIES = (
         name="strongShare",
         function=strong_share,
         family="strong attacker",
-        says="records whose true target has a posterior probability of 0.9 or more",
+        says=f"records whose true target has a posterior probability of {SURE:g} or more that "
+        f"{_ROSE}",
         attacker=_KNOWS,
-        formula=f"#(i: p(y_i | Z, D_-i) ≥ 0.9) / n · 100, with {_BAYES}",
+        formula=f"#(i: q_i ≥ {SURE:g} and (q_i ≥ p_i + {RISE:g} or q_i ≥ {FACTOR:g} · p_i)) / n · "
+        f"100, q_i = p(y_i | Z, D_-i) with {_BAYES}; p_i is its prior",
         source=_SOURCE,
         blind_spot=_SPOT,
         blind="attackers who know less are weaker",
@@ -160,13 +169,14 @@ ENTRIES = (
         name="strongWorst",
         function=strong_worst,
         family="strong attacker",
-        says="largest posterior probability of a record's true target",
+        says=f"largest posterior probability of a record's true target that {_ROSE}, or else of "
+        "any",
         attacker=_KNOWS,
-        formula=f"max_i p(y_i | Z, D_-i) · 100, with {_BAYES}",
+        formula=f"max_i p(y_i | Z, D_-i) · 100 over the records where it {_ROSE}, or else over "
+        f"all, with {_BAYES}",
         source=_SOURCE,
-        blind_spot=_SPOT + " One record decides, and its target may have been obvious before: "
-        "compare with the baseline.",
-        blind="the worst record may have been obvious before",
+        blind_spot=_SPOT + " One record decides.",
+        blind="one record decides",
         baseline="the probability of the same record's target before the release",
         needs=_NEEDS,
         default=False,

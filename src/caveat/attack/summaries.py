@@ -13,10 +13,54 @@ if TYPE_CHECKING:
     from caveat.attack.attributes import Attributes
     from caveat.attack.posterior import Posterior
 
-__all__ = ["SURE", "attributes_summary", "membership_summary", "place_of", "posterior_summary"]
+__all__ = [
+    "FACTOR",
+    "RISE",
+    "SURE",
+    "attributes_summary",
+    "disclosed",
+    "membership_summary",
+    "place_of",
+    "posterior_summary",
+    "rose",
+]
 
 SURE = 0.9
-"""From this posterior probability on a record counts as disclosed."""
+"""From this posterior probability on a record can count as disclosed."""
+RISE, FACTOR = 0.1, 2.0
+"""It counts if the release raised the probability by so much, or to so many times what it was."""
+_NEARLY = 1e-9  # 1 - 0.9 is less than 0.1 in binary
+Floats = NDArray[np.float64]
+
+
+def rose(before: Floats, after: Floats) -> NDArray[np.bool_]:
+    """Return for each probability whether the release raised it by much.
+
+    Examples
+    --------
+    >>> rose(np.array([0.885, 0.9, 0.01, 1.0]), np.array([0.905, 1.0, 0.02, 1.0])).tolist()
+    [False, True, True, False]
+    """
+    by_points = after >= before + RISE - _NEARLY
+    return np.asarray(by_points | ((after >= FACTOR * before) & (after > 0)))
+
+
+def disclosed(before: Floats, after: Floats, limit: float = SURE) -> NDArray[np.bool_]:
+    """Return for each probability of a truth whether it is large, and because of the release.
+
+    Parameters
+    ----------
+    before, after
+        The probabilities before the release and after it.
+    limit
+        From this probability on it is a disclosure.
+
+    Examples
+    --------
+    >>> disclosed(np.array([0.885, 0.5, 0.1]), np.array([0.905, 0.95, 0.4])).tolist()
+    [False, True, False]
+    """
+    return (after >= limit) & rose(before, after)
 
 
 def place_of(p: NDArray[np.float64], truth: int) -> int:
@@ -56,11 +100,12 @@ def attributes_summary(found: Attributes) -> Summary:
     """Return what is shown of the attack on one column of many records."""
     before, after = found.prior_probability, found.probability
     rows = [
-        (f"known almost surely (≥ {SURE:.0%})", _share(before >= SURE), _share(after >= SURE)),
+        (f"a probability of {SURE:.0%} or more", _share(before >= SURE), _share(after >= SURE)),
+        ("of these, because of the release", 0.0, _share(disclosed(before, after))),
         ("the only best guess is true", _share(found.prior_correct), _share(found.correct)),
         ("mean probability of the true value", _share(before), _share(after)),
     ]
-    title = f"Attributes of {len(after):,} {found.unit}s: {rows[0][2]:.1%} known almost surely"
+    title = f"Attributes of {len(after):,} {found.unit}s: {rows[1][2]:.1%} known because of it"
     return Summary(title, (f"share of the {found.unit}s", "before the release", "after"), rows)
 
 

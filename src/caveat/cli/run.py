@@ -16,6 +16,7 @@ from caveat.cli.reading import check_file
 from caveat.errors import CaveatWarning
 from caveat.evidence import FEWEST, withheld
 from caveat.evidence.manifest import PUBLIC, listed, name_in, place_in
+from caveat.evidence.verdict import state_of
 from caveat.seeds import TRIAL
 from caveat.units import SIGNS, printed
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from caveat.release.outcome import Outcome
 
 __all__ = ["run"]
+
+STATES = {"not met": "broken"}
+"""How the state of a limit is printed, where it is called otherwise."""
 
 
 def run(
@@ -100,6 +104,8 @@ def _print(outcome: Outcome) -> None:
     left_out = [remark for s in content["scenarios"] for remark in s["remarks"]]
     for remark in dict.fromkeys([*synthesis["remarks"], *content["remarks"], *left_out]):
         console.remark(f"note: {remark}")
+    from caveat.report.verdict import headline, reasons
+
     sections = [(s["name"], s["measurements"]) for s in content["scenarios"]]
     sections.append(("utility", content["utility"]["measurements"]))
     limited = [(name, m) for name, found in sections for m in found if m["limit"] is not None]
@@ -107,6 +113,8 @@ def _print(outcome: Outcome) -> None:
         console.out.print(_limits(limited, content["measures"]), markup=False)
     else:
         console.out.print("no limit is set: the evidence says what was measured", markup=False)
+    for lead, text in (("verdict", headline(content)), *reasons(content)):
+        console.out.print(f"{lead}: {text}", markup=False, soft_wrap=True)
     few = "; ".join(_by_attacker(withheld(dict(content)), content))
     if few:
         console.out.print(f"\nnot in the external report, fewer than {FEWEST} records behind it: "
@@ -120,8 +128,8 @@ def _print(outcome: Outcome) -> None:
         console.out.print(f"{TRIAL}\nto make a release, add --key FILE or remove the seed",
                           markup=False, soft_wrap=True)  # fmt: skip
         return
-    for what, reasons in _held(outcome):
-        console.out.print(f"CONFIDENTIAL: {what} is not for release: {'; '.join(reasons)}",
+    for what, why in _held(outcome):
+        console.out.print(f"CONFIDENTIAL: {what} is not for release: {'; '.join(why)}",
                           markup=False, soft_wrap=True)  # fmt: skip
     console.out.print(
         f"what may leave lies in {outcome.folder / PUBLIC}, and nowhere else",
@@ -159,15 +167,18 @@ def _limits(limited: list[tuple[str, Mapping[str, Any]]], measures: Mapping[str,
         value = "none"
         if m["value"] is not None:
             value = f"{printed(m['value'], unit):.4g} {SIGNS[unit]}".rstrip()
-        ends = m["limit"]
-        limit = " and ".join(
-            f"{sign} {printed(ends[end], unit):g}"
-            for end, sign in (("least", "≥"), ("most", "≤"))
-            if ends[end] is not None
-        )
-        verdict = {None: "not measured", 0: "met"}.get(m["excess"], "broken")
-        grid.add_row(name, m["measure"], _about(m), value, limit, verdict)
+        state = STATES.get(state_of(m), state_of(m))
+        limit = _limit(m["limit"], unit)
+        grid.add_row(name, m["measure"], _about(m), value, limit, state)
     return grid
+
+
+def _limit(ends: Mapping[str, Any], unit: str) -> str:
+    """Return a limit as signs."""
+    signs = (("least", "≥"), ("most", "≤"), ("above", "above control ≤"))
+    return " and ".join(
+        f"{sign} {printed(ends[end], unit):g}" for end, sign in signs if ends.get(end) is not None
+    )
 
 
 def _about(m: Mapping[str, Any]) -> str:

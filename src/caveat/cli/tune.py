@@ -88,7 +88,8 @@ def tune(
         write_text(json_file, json.dumps(found.to_dict(), indent=1), confidential=True, force=force)
     if chart is not None and search.limits:
         limit = search.limits[0]
-        save(found.map.plot(limit.measure, search.objective, limit.most), chart, force=force)
+        most = limit.to_dict()["most"]
+        save(found.map.plot(limit.measure, search.objective, most), chart, force=force)
     _print(found)
     if found.chosen is None:
         raise typer.Exit(3)

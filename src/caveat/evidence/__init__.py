@@ -12,6 +12,7 @@ from caveat.evidence.decision import (
 )
 from caveat.evidence.external import FEWEST, external, withheld
 from caveat.evidence.file import FORMAT, check, read, schema, text_of, write
+from caveat.evidence.verdict import verdict_of, with_verdict
 
 __all__ = [
     "DECISION",
@@ -28,6 +29,8 @@ __all__ = [
     "read_decision",
     "schema",
     "text_of",
+    "verdict_of",
+    "with_verdict",
     "withheld",
     "write",
     "write_decision",

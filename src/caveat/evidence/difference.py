@@ -52,6 +52,7 @@ def difference(
     return {
         "same": same,
         "titles": [_release(content).get("title", "") for content in (before, after)],
+        "verdicts": [_verdict(content) for content in (before, after)],
         "limits": [_limits(content) for content in (before, after)],
         "records": [len(content.get("records_at_risk", ())) for content in (before, after)],
         **parts,
@@ -213,6 +214,11 @@ def _turn(pair: Sequence[Content | None], direction: str, comparable: bool) -> s
     if direction in ("lower is riskier", "higher is better"):
         return "better" if rose else "worse"
     return ""
+
+
+def _verdict(content: Content) -> str:
+    """Return the code of a verdict; "" of evidence from before there was one."""
+    return str((content.get("verdict") or {"code": ""})["code"])
 
 
 def _limits(content: Content) -> dict[str, Any]:

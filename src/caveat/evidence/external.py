@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from caveat.evidence.verdict import with_verdict
 from caveat.notes import Note
 
 __all__ = ["FEWEST", "external", "withheld"]
@@ -24,7 +25,8 @@ _RELEASE = (
 )  # fmt: skip
 _MEASUREMENT = (
     "measure", "label_is_public", "copy", "limit", "excess", "value", "interval", "baseline",
-    "reference", "control", "beyond_control", "beyond_control_interval", "n", "excluded", "per",
+    "reference", "control", "control_interval", "rise", "beyond_control",
+    "beyond_control_interval", "n", "excluded", "per",
 )  # fmt: skip
 _UTILITY = (
     "table", "measure", "value", "interval", "copies", "resample", "second_copy", "control", "best",
@@ -50,7 +52,7 @@ _SETTINGS = (
     "temperature", "smallest", "backoff", "floor", "depth",
 )  # fmt: skip
 _GUARD = ("name", "guard", "temperature", "smallest", "backoff", "floor", "depth")
-_MAP = ("scenario", "risk", "utility", "risk_unit", "utility_unit", "limit")
+_MAP = ("scenario", "risk", "utility", "risk_unit", "utility_unit", "limit", "records")
 _CIRCUMSTANCES = ("limit", "denominator", "population", "records", "prior", "membership", "most",
                   "simulations")  # fmt: skip
 _PROMISE = ("epsilon", "delta", "rho", "mechanism", "unit", "neighbours", "domain", "records",
@@ -112,10 +114,12 @@ def external(content: dict[str, Any]) -> dict[str, Any]:
         "records_at_risk": [],
         "utility": public.utility(content["utility"]),
         "map": public.map(content["map"]),
+        **public.other_settings(content),
         "remarks": [],
     }
     rounded: dict[str, Any] = _rounded(result)
-    return _promised(rounded, content) if "promise" in content else rounded
+    # Of what leaves: a number that is withheld is no part of the verdict either.
+    return with_verdict(_promised(rounded, content) if "promise" in content else rounded)
 
 
 def _promised(result: dict[str, Any], content: dict[str, Any]) -> dict[str, Any]:
@@ -126,8 +130,9 @@ def _promised(result: dict[str, Any], content: dict[str, Any]) -> dict[str, Any]
     release = {"not_released": [], "original_rows": None, "fitted_rows": None, "control_rows": None,
                "files": result["release"]["files"]}  # fmt: skip
     utility = ("limits", "measurements", "variables", "pairs", "models", "rules", "remarks")
+    kept = {name: part for name, part in result.items() if name != "other_settings"}
     return {
-        **result,
+        **kept,
         "release": {**_pick(result["release"], _PROMISED_RELEASE), **release},
         "promise": {**_pick(content["promise"], _PROMISE), "ledger": None},
         "measures": {},
@@ -165,6 +170,8 @@ def _measurement(m: dict[str, Any]) -> dict[str, Any]:
     picked = _pick(m, _MEASUREMENT)
     if not _is_few(m):
         return {**picked, "notes": _public_notes(m)}
+    for name in ("rise", "control_interval"):
+        picked.pop(name, None)
     return {**picked, **{name: None for name in _NUMBERS if name in m}, "notes": [_FEW.to_dict()]}
 
 
@@ -225,6 +232,9 @@ class _Public:
             columns = [_pick(c, ("column", "how")) for c in rare["columns"]
                        if c["column"] in self.names]  # fmt: skip
             found["rare_levels"] = {"below": rare["below"], "columns": columns}
+        if "undeclared_groups" in release:
+            keys = self.known(release["undeclared_groups"]["columns"])
+            found["undeclared_groups"] = {"columns": keys}
         if "range_ends" in release:
             found["range_ends"] = {"columns": self.known(release["range_ends"]["columns"])}
         return found
@@ -367,6 +377,17 @@ class _Public:
             "checks": [],
             "remarks": [],
         }
+
+    def other_settings(self, content: dict[str, Any]) -> dict[str, Any]:
+        """Return the settings that every run tries, or why none was; nothing of old evidence."""
+        tried = content.get("other_settings")
+        if tried is None:
+            return {}
+        reason = tried.get("reason")
+        found = self.map(tried) or {}
+        if reason is not None:
+            found["reason"] = reason if reason["public"] else _UNSAID.to_dict()
+        return {"other_settings": found}
 
     def map(self, chart: dict[str, Any] | None) -> dict[str, Any] | None:
         """Return a map; a setting that holds more than numbers is called by its place."""

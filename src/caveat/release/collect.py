@@ -13,7 +13,7 @@ from caveat.errors import CaveatError
 from caveat.notes import Note
 from caveat.protect.record import Step
 from caveat.risk import MEASURES as RISKS
-from caveat.risk.measurement import Measurement, undefined
+from caveat.risk.measurement import Measurement, Rise, undefined
 from caveat.spec.limits import Limit
 from caveat.utility import MEASURES as UTILITIES
 
@@ -43,6 +43,9 @@ TOO_MUCH = Note(
     'left out: the attack on 10 records would exceed the bound of a run; records = "all" makes it',
     public=True,
 )
+NOTHING_TO_COMPARE = Note(
+    "nothing-to-compare", "it has neither a control nor a baseline here", public=True
+)
 NOT_FINITE = Note("not-finite", "a part of it is not a finite number and is left out")
 
 
@@ -63,25 +66,21 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
-def held_to(limits: Sequence[Limit], measure: str, value: float | None) -> dict[str, Any]:
+def held_to(
+    limits: Sequence[Limit], measure: str, value: float | None, rise: Rise | None = None
+) -> dict[str, Any]:
     """Return the limit of a measure and by how much a value exceeds it."""
     limit = next((limit for limit in limits if limit.measure == measure), None)
     if limit is None:
         return {"limit": None, "excess": None}
     # What could not be measured does not meet a limit, and does not exceed it by anything either.
-    return {"limit": _ends(limit), "excess": None if value is None else limit.excess(value)}
+    excess = limit.excess(value, None if rise is None else rise.shown)
+    return {"limit": limit.to_dict(), "excess": excess if math.isfinite(excess) else None}
 
 
 def limits_of(limits: Sequence[Limit]) -> list[dict[str, Any]]:
     """Return limits ready for JSON."""
-    return [{"measure": limit.measure, **_ends(limit)} for limit in limits]
-
-
-def _ends(limit: Limit) -> dict[str, float | None]:
-    return {
-        "most": limit.most if math.isfinite(limit.most) else None,
-        "least": limit.least if math.isfinite(limit.least) else None,
-    }
+    return [{"measure": limit.measure, **limit.to_dict()} for limit in limits]
 
 
 def entry(
@@ -102,13 +101,20 @@ def entry(
     safe = plain(content)
     if any(v is None and content["details"][k] is not None for k, v in safe["details"].items()):
         safe["notes"].append(NOT_FINITE.to_dict())
+    held = held_to(limits, measure, result.value, result.rise)
+    if result.value is not None and held["limit"] is not None and held["excess"] is None:
+        safe["notes"].append(NOTHING_TO_COMPARE.to_dict())
+    outside = result.control_interval
+    compared: dict[str, Any] = {} if outside is None else {"control_interval": list(outside)}
+    compared |= {} if result.rise is None else {"rise": result.rise.to_dict()}
     return {
         "measure": measure,
         "label": label,
         **({"label_is_public": True} if label_is_public else {}),
         "target": target,
         "copy": copy,
-        **held_to(limits, measure, result.value),
+        **held,
+        **compared,
         **safe,
     }
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -12,13 +11,13 @@ from caveat.release.collect import Done
 from caveat.release.material import Material
 from caveat.seeds import child_seed
 from caveat.spec.analyses import MapSpec
-from caveat.spec.limits import unit_of
+from caveat.spec.limits import Limit, unit_of
 from caveat.spec.question import Question
 from caveat.spec.spec import ReleaseSpec
 from caveat.synthesis.methods import Settings
-from caveat.tuning.map import risk_utility_map
+from caveat.tuning.map import RiskUtilityMap, risk_utility_map
 
-__all__ = ["collect_map", "settings_tried"]
+__all__ = ["collect_map", "described_map", "settings_tried"]
 
 MAP = 1_000_016  # first word of the seeds
 
@@ -42,15 +41,32 @@ def collect_map(
         material.fitted, settings, question, seeds=wanted.seeds,
         seed=child_seed(material.seed, MAP), threads=threads, done=done,
     )  # fmt: skip
+    return described_map(found, wanted, chosen, scenario.limits)
+
+
+def described_map(
+    found: RiskUtilityMap, wanted: MapSpec, chosen: Setting, limits: Sequence[Limit] = ()
+) -> dict[str, Any]:
+    """Return a map as the evidence holds it.
+
+    Parameters
+    ----------
+    found, wanted
+        What was measured, and what was asked for.
+    chosen
+        The setting of the release.
+    limits
+        The limits of the scenario.
+    """
     best = found.pareto(wanted.risk, wanted.utility)
-    limit = next((one for one in scenario.limits if one.measure == wanted.risk), None)
+    limit = next((one for one in limits if one.measure == wanted.risk), None)
     return {
-        "scenario": scenario.name,
+        "scenario": wanted.scenario,
         "risk": wanted.risk,
         "utility": wanted.utility,
         "risk_unit": unit_of(wanted.risk),
         "utility_unit": unit_of(wanted.utility),
-        "limit": limit.most if limit is not None and math.isfinite(limit.most) else None,
+        "limit": None if limit is None else limit.to_dict()["most"],
         "points": [
             {
                 "setting": str(point.setting),

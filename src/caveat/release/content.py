@@ -19,6 +19,7 @@ from caveat.release.collected import Collected
 from caveat.release.folder import sha256_of
 from caveat.release.material import Material
 from caveat.release.proven import described_ends, described_rare, proven_records
+from caveat.spec.limits import ATTACKS as STRONG
 from caveat.spec.scenarios import ScenarioSpec
 from caveat.spec.spec import ReleasePart, ReleaseSpec
 from caveat.synthesis import Model
@@ -32,7 +33,7 @@ from caveat.synthesis.public import assumed_public
 from caveat.table import Column, Table
 from caveat.table.dictionary import content_hash
 from caveat.table.identifying import CODES, Judgement
-from caveat.table.private import PrivateNumbers, share_alone
+from caveat.table.private import PrivateNumbers, chance_alone, share_alone
 from caveat.table.source import file_of, source_of
 from caveat.tree.guarded import structure_bound
 
@@ -87,6 +88,7 @@ def described_release(
         **_groups(material),
         "identifying": _identifying(material, judged),
         "private_numbers": private_numbers(material, material.columns()),
+        **_undeclared_groups(material, judged),
         **_proven(material),
     }
 
@@ -121,6 +123,14 @@ def _groups(material: Material) -> dict[str, Any]:
     }
 
 
+def _undeclared_groups(material: Material, judged: Mapping[str, Judgement]) -> dict[str, Any]:
+    """Return the keys of groups in the data, where the specification names none."""
+    keys = [name for name, found in judged.items() if found.code == "group-key"]
+    if material.groups is not None or not keys:
+        return {}
+    return {"undeclared_groups": {"columns": keys}}
+
+
 def _proven(material: Material) -> dict[str, Any]:
     """Return what rare levels and ends of ranges prove; nothing of tables made elsewhere."""
     if material.model is None:
@@ -151,16 +161,26 @@ def named(column: str, found: Judgement) -> dict[str, Any]:
 def private_numbers(material: Material, names: Sequence[str]) -> list[dict[str, Any]]:
     """Return how many numbers belong to exactly one person, in the original and in the release.
 
+    Beside them stands the share of held-out records, or by chance of other ones, that would count.
+
     Of a release from noisy tables nothing: its numbers are points of a range, by chance.
     """
     plan = material.plan
     if plan is not None and plan.margins is not None and plan.margins.promise is not None:
         return []
-    count = PrivateNumbers(material.fitted, names)
+    count, outside = (PrivateNumbers(material.fitted, names) for _ in range(2))
     for table in material.releases:
         count.add(table)
+    if material.control is not None:
+        outside.add(material.control)
     return [
-        {"column": name, "original": share_alone(material.fitted[name]), "released": share}
+        {
+            "column": name,
+            "original": share_alone(material.fitted[name]),
+            "released": share,
+            "baseline": chance_alone(material.fitted[name]),
+            "control": None if material.control is None else outside.shares[name],
+        }
         for name, share in count.shares.items()
     ]
 
@@ -354,11 +374,12 @@ def described_scenario(
 def measures_used(
     scenarios: Sequence[Mapping[str, Any]],
     utility: Mapping[str, Any],
-    found_map: Mapping[str, Any] | None,
+    others: Mapping[str, Any],
 ) -> dict[str, dict[str, Any]]:
-    """Return the entries of all measures that were computed."""
+    """Return the entries of all measures that were computed, of other settings too."""
     names = [m["measure"] for scenario in scenarios for m in scenario["measurements"]]
     names += [m["measure"] for m in utility["measurements"]]
-    if found_map is not None:
-        names.append(found_map["utility"])
+    tried = [found for found in others.values() if found is not None]
+    names += [name for found in tried for name in (found["risk"], found["utility"])
+              if name not in STRONG]  # fmt: skip
     return entries_of(names)

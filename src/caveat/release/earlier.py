@@ -25,7 +25,9 @@ from caveat.attack.generator import is_promised
 from caveat.attack.guarded import is_guarded
 from caveat.attack.posterior import drawn_columns
 from caveat.attack.priors import DEFAULT_PRIOR
+from caveat.attack.summaries import SURE, disclosed
 from caveat.attack.together import (
+    Floats,
     Said,
     Told,
     arrays_of,
@@ -56,8 +58,6 @@ __all__ = ["TOGETHER", "check_ledger", "entered", "private_folder"]
 
 TOGETHER = "earlier releases"
 """The step of a run."""
-SURE = 0.9
-"""From this probability on the attacker is called sure."""
 RECORDS = 500
 """Records whose targets are attacked, where not all are; the same in every release of the data."""
 MOST_LOGS = 5_000_000
@@ -347,16 +347,16 @@ def _compared(together: Told, alone: Told) -> dict[str, Any]:
         "records": len(together.rows),
         "releases": together.releases,
         "before": float((together.prior >= SURE).mean()) if len(together.rows) else 0.0,
-        "alone": _summary(own),
-        "together": _summary(together.probability),
+        "alone": _summary(together.prior, own),
+        "together": _summary(together.prior, together.probability),
     }
 
 
-def _summary(chances: np.ndarray[Any, np.dtype[np.float64]]) -> dict[str, float]:
+def _summary(before: Floats, chances: Floats) -> dict[str, float]:
     if not len(chances):
         return {"share": 0.0, "mean": 0.0, "largest": 0.0}
     return {
-        "share": float((chances >= SURE).mean()),
+        "share": float(disclosed(before, chances).mean()),
         "mean": float(chances.mean()),
         "largest": float(chances.max()),
     }

@@ -44,10 +44,12 @@ class Outcome:
         limited = [(name, m) for name, m in self.measurements if m["limit"] is not None]
         rows = [
             (measures[m["measure"]]["says"], m["measure"], m["target"], name, m["value"],
-             m["limit"]["most"], m["limit"]["least"], "yes" if m["excess"] == 0 else "no")
+             m.get("baseline"), m.get("control"), m["limit"]["most"], m["limit"]["least"],
+             m["limit"].get("above"), "yes" if m["excess"] == 0 else "no")
             for name, m in limited
         ]  # fmt: skip
-        header = ("what it says", "measure", "target", "scenario", "value", "at most", "at least")
+        header = ("what it says", "measure", "target", "scenario", "value", "baseline", "control",
+                  "at most", "at least", "above control at most")  # fmt: skip
         kept = f"{len(limited) - len(self.broken)} of {len(limited)} limits are met"
         title = f"Release in {self.folder.name}: {kept if limited else 'no limit was set'}"
         return Summary(title, (*header, "met"), rows, tuple(self.evidence["remarks"]))

@@ -18,13 +18,21 @@ from caveat.attack.work import PER_SECOND, QUICK, STANDARD
 from caveat.cluster import Workers, running_on, workers_of
 from caveat.cluster.address import work_folder
 from caveat.errors import CaveatError, CaveatWarning
+from caveat.evidence import with_verdict
 from caveat.progress import Progress
 from caveat.release.at_risk import Signs, worst_records
 from caveat.release.collect_audit import collect_audit
 from caveat.release.collect_map import collect_map
 from caveat.release.collect_ordinary import collect_ordinary
 from caveat.release.collect_promise import PROMISE, collect_promise, remarks_on
+from caveat.release.collect_settings import (
+    SETTINGS,
+    collect_settings,
+    left_out,
+    seconds_of_settings,
+)
 from caveat.release.collect_simulated import collect_simulated
+from caveat.release.collect_strong import ELSEWHERE as NOT_OURS
 from caveat.release.collect_strong import collect_strong
 from caveat.release.collect_utility import collect_utility
 from caveat.release.collected import Collected
@@ -264,6 +272,9 @@ def seconds_of(
         attacks = [seconds[title_of(s)] for s in spec.scenarios if s.name == spec.map.scenario]
         one = 1.0 + 2.0 * cells + sum(attacks)
         seconds["map"] = one * len(spec.map.all_settings(spec.synthesis)) * spec.map.seeds
+    if not (only or spec.tables):
+        grouped = spec.groups is not None  # they are left out there
+        seconds[SETTINGS] = 0.0 if grouped else seconds_of_settings(rows, columns, bound)
     return seconds | {"write": 2.0 + 0.005 * columns}
 
 
@@ -358,7 +369,7 @@ class Run:
                 f"{material.control.n_rows:,} of {table.n_rows:,} records{whole} were drawn at "
                 "random and held out before anything was fitted: they are the control"
             )
-        return self._content(material, remarks, self._map(material))
+        return self._content(material, remarks, lambda: self._other_settings(material))
 
     def audit(self, synthetic: Sequence[str | Path] | None) -> dict[str, Any]:
         """Measure tables that were made elsewhere."""
@@ -381,7 +392,8 @@ class Run:
             table, np.arange(table.n_rows), table, None, releases, self.seed,
             groups=self._groups(table) if self.spec.groups is not None else None,
         )  # fmt: skip
-        return self._content(material, list(ELSEWHERE), None)
+        others = {"map": None, "other_settings": left_out(NOT_OURS)}
+        return self._content(material, list(ELSEWHERE), lambda: others)
 
     def _groups(self, table: Table) -> Groups:
         """Return which rows belong together by the specification, checked."""
@@ -406,21 +418,23 @@ class Run:
     ) -> dict[str, Any]:
         """Measure tables that a generator made from the fitted records."""
         self.judged = dict(judged)
-        return self._content(material, remarks, None)
+        return self._content(material, remarks, lambda: {"map": None})
 
-    def _map(self, material: Material) -> Callable[[], dict[str, Any] | None]:
-        wanted = self.spec.map
-        if wanted is None:
-            return lambda: None
-        return lambda: collect_map(
-            material, self.spec, wanted, self.threads, self.steps.step("map")
-        )
+    def _other_settings(self, material: Material) -> dict[str, Any]:
+        """Return the map, if one was asked for, and the settings that every run tries."""
+        wanted, found_map = self.spec.map, None
+        if wanted is not None:
+            ready = self.steps.step("map")
+            found_map = collect_map(material, self.spec, wanted, self.threads, ready)
+        ready = self.steps.step(SETTINGS)
+        others = collect_settings(material, self.spec, self.threads, ready, self.bound)
+        return {"map": found_map, "other_settings": others}
 
     def _content(
         self,
         material: Material,
         remarks: list[str],
-        make_map: Callable[[], dict[str, Any] | None] | None,
+        try_others: Callable[[], dict[str, Any]],
     ) -> dict[str, Any]:
         self.material = material
         within = tuple(within_levels(one, material) for one in self.spec.scenarios)
@@ -436,8 +450,8 @@ class Run:
             risky.append((found.at_risk, signs))
         utility = collect_utility(material, self.spec, self.steps.step("utility"), quick=self.quick)
         with running_on(self.workers):
-            found_map = None if make_map is None else make_map()
-        return {
+            others = try_others()
+        return with_verdict({
             "format": evidence.FORMAT,
             "release": described_release(self.spec, material, self.files, self.judged),
             "software": software(),
@@ -446,13 +460,13 @@ class Run:
             "synthesis": described_synthesis(self.spec, material),
             "protection": described_protection(material),
             **promise,
-            "measures": measures_used(scenarios, utility, found_map),
+            "measures": measures_used(scenarios, utility, others),
             "scenarios": scenarios,
             "records_at_risk": worst_records(risky),
             "utility": utility,
-            "map": found_map,
+            **others,
             "remarks": [*remarks, *remarks_on(promise)],
-        }
+        })  # fmt: skip
 
     def _attack(
         self, material: Material, scenario: ScenarioSpec, number: int, signs: Signs

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from caveat import evidence
+from caveat.evidence import with_verdict
 from caveat.notes import Note
 from caveat.release.at_risk import AtRisk, Signs, worst_records
 from caveat.release.collect import without_value
 from caveat.release.collect_groups import Whole, collect_groups
+from caveat.release.collect_settings import GROUPS, left_out
 from caveat.release.collect_simulated import collect_simulated
 from caveat.release.collect_strong import SAMPLE
 from caveat.release.collect_tables import collect_tables
@@ -92,7 +94,7 @@ class TablesRun(Run):
             scenarios.append(described_scenario(scenario, view, found))
             risky += self._signs(material, scenario, found)
         utility = collect_tables(material, self.spec, self.steps.step("utility"))
-        return {
+        return with_verdict({
             "format": evidence.FORMAT,
             "release": described_tables(self.spec, material, self.files, by_table),
             "software": software(),
@@ -100,13 +102,14 @@ class TablesRun(Run):
             **self.randomness,
             "synthesis": described_plan_of_tables(self.spec, material),
             "protection": [],
-            "measures": measures_used(scenarios, utility, None),
+            "measures": measures_used(scenarios, utility, {}),
             "scenarios": scenarios,
             "records_at_risk": worst_records(risky),
             "utility": utility,
             "map": None,
+            "other_settings": left_out(GROUPS),
             "remarks": remarks,
-        }
+        })  # fmt: skip
 
     def audit(self, synthetic: Sequence[str | Path] | None) -> NoReturn:
         """Refuse to measure tables that were made elsewhere."""

@@ -155,7 +155,8 @@ def _private(evidence: Evidence, plain_trees: bool) -> Iterator[Block]:
     yield Heading("Values of single people", "private")
     yield Text(
         "A number that exactly one original record has leads to that person, and so does a level "
-        "that fewer than five have. Rounding hides numbers, "
+        "that fewer than five have. Some of them are released by chance: other people have them "
+        "too. Rounding hides numbers, "
         'and so does smoothing ("density" within the leaves of a tree, "kernel" for any method).'
         + (
             ' Guarded trees (method = "guarded") draw any number of the declared range.'
@@ -169,11 +170,16 @@ def _private(evidence: Evidence, plain_trees: bool) -> Iterator[Block]:
             Field("Column"),
             Field("Of the original", numeric=True),
             Field("Of the released values", numeric=True),
+            Field("By chance", numeric=True),
+            Field("Of people not in the data", numeric=True),
         ],
         [
             [
                 column_cell(evidence, found["column"]),
-                *(cell(percent(found[side]), found[side]) for side in ("original", "released")),
+                *(
+                    cell("–" if found.get(side) is None else percent(found[side]), found.get(side))
+                    for side in ("original", "released", "baseline", "control")
+                ),
             ]
             for found in columns
         ],

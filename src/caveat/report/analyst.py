@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from caveat import charts
+from caveat.evidence.verdict import state_of
 from caveat.intervals import Z95
 from caveat.report.blocks import (
     Block,
@@ -19,7 +20,7 @@ from caveat.report.blocks import (
     Text,
     cell,
 )
-from caveat.report.numbers import count, limit_text, number, percent, plain, verdict
+from caveat.report.numbers import count, limit_text, number, percent, plain
 from caveat.report.reading import Evidence, and_list, entry_of, notes_of, unit_of
 from caveat.report.structure import structure_blocks
 from caveat.report.wording import called, column_cell, measure_name, phrase, upper
@@ -79,7 +80,7 @@ def _measures(evidence: Evidence) -> Grid:
                     cell(number(m.get(field), name, unit), m.get(field))
                     for field in ("resample", "second_copy", "control", "best")
                 ),
-                cell(limit or "–", None, verdict(m)),
+                cell(limit or "–", None, state_of(m)),
             ]
         )
     return Grid(

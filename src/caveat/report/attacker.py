@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from caveat import charts
+from caveat.evidence.verdict import state_of
 from caveat.report.blind import blind_blocks
 from caveat.report.blocks import (
     Block,
@@ -22,7 +23,7 @@ from caveat.report.blocks import (
     cell,
 )
 from caveat.report.disagreement import disagreements
-from caveat.report.numbers import count, limit_text, percent, span, verdict
+from caveat.report.numbers import count, limit_text, percent, span
 from caveat.report.reading import (
     Evidence,
     and_list,
@@ -216,7 +217,7 @@ def _compared(evidence: Evidence, m: Measured, notes: Notes) -> list[Cell]:
     return [
         cell(shown(evidence, m), m["value"], interval, marks),
         *(cell(shown(evidence, m, field), m.get(field)) for field in ("baseline", "control")),
-        cell(limit_text(m["limit"], name, unit) or "–", None, verdict(m)),
+        cell(limit_text(m["limit"], name, unit) or "–", None, state_of(m)),
     ]
 
 

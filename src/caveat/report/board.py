@@ -6,15 +6,16 @@ The decision itself stays with people: the page has a box for it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from caveat import charts
 from caveat.evidence import DECISIONS, Decision, evidence_sha256
+from caveat.evidence.verdict import STATES, Limited, is_by_chance, limited_in
 from caveat.report.before import released_before
 from caveat.report.blocks import (
     Block,
     Box,
+    Cell,
     Field,
     Figure,
     Grid,
@@ -25,7 +26,7 @@ from caveat.report.blocks import (
     cell,
 )
 from caveat.report.map import map_figure
-from caveat.report.numbers import NBSP, limit_text, number, tiny, verdict
+from caveat.report.numbers import NBSP, limit_text, number, points_text, span
 from caveat.report.promise import is_withheld
 from caveat.report.reading import (
     Evidence,
@@ -39,34 +40,22 @@ from caveat.report.reading import (
     unit_of,
 )
 from caveat.report.unprotected import unprotected
+from caveat.report.verdict import FEW, headline, never, reasons
 from caveat.report.wording import called, measure_name, phrase, upper
 from caveat.seeds import TRIAL
 from caveat.units import printed
 
-__all__ = ["board_section", "headline", "limits_of"]
+__all__ = ["board_section", "limits_of"]
 
 # More lines than this make no picture that is taken in at a glance.
 MOST_LINES = 5
-# From the worst; a limit is what its worst result is.
-VERDICTS = ("not met", "not measured", "not shown", "met")
 OF_CERTAINTY = ("strongWorst", "posterior", "strongShare", "membershipShare")
 Measured = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class Limit:
-    """A limit with the measurement that comes out worst against it."""
-
-    where: str
-    worst: Measured
-    unit: str
-    verdict: str
-    results: int
-
-
 def board_section(evidence: Evidence, decision: Decision | None, external: bool) -> Section:
     """Return the first page."""
-    lines = [*_trial(evidence), *unprotected(evidence)]
+    lines = [*_trial(evidence), *reasons(evidence), *unprotected(evidence)]
     lines += released_before(evidence, short=True)
     blocks: list[Block] = [Headline(headline(evidence), lines)]
     limits = limits_of(evidence)
@@ -80,33 +69,9 @@ def board_section(evidence: Evidence, decision: Decision | None, external: bool)
     return Section("decision", "What the evidence says", blocks)
 
 
-def limits_of(evidence: Evidence) -> list[Limit]:
+def limits_of(evidence: Evidence) -> list[Limited]:
     """Return the limits that were set, each with its worst result over targets and copies."""
-    sources = [(s["name"], s["measurements"]) for s in scenarios(evidence)]
-    sources.append(("utility", evidence["utility"].get("measurements", ())))
-    found: dict[tuple[str, ...], list[Measured]] = {}
-    for where, measurements in sources:
-        for m in measurements:
-            if m.get("limit") is not None:
-                key = (where, m["measure"], m.get("label") or "", str(m["limit"]),
-                       m.get("per") or "")  # fmt: skip
-                found.setdefault(key, []).append(m)
-    return [_limit(evidence, key[0], results) for key, results in found.items()]
-
-
-def _limit(evidence: Evidence, where: str, results: Sequence[Measured]) -> Limit:
-    """Return a limit: broken by one result it is broken, without one it is not known to be met."""
-    unit = results[0].get("unit") or unit_of(evidence, results[0]["measure"])
-    verdicts = {_verdict(m) for m in results}
-    said = next(v for v in VERDICTS if v in verdicts)
-    worst = max((m for m in results if _verdict(m) == said), key=lambda m: badness(evidence, m))
-    return Limit(where, worst, unit, said, len(results))
-
-
-def _verdict(m: Measured) -> str:
-    """Return how a result stands to its limit; what rests on few records is not told outside."""
-    few = any(note["code"] == "below-threshold" for note in m["notes"])
-    return "not shown" if few else verdict(m)
+    return list(limited_in(evidence))
 
 
 def _trial(evidence: Evidence) -> Iterator[tuple[str, str]]:
@@ -119,71 +84,54 @@ def _trial(evidence: Evidence) -> Iterator[tuple[str, str]]:
         )
 
 
-def headline(evidence: Evidence) -> str:
-    """Return what the evidence says, in one sentence; of a trial that it is one."""
-    said = _headline(evidence)
-    return f"Trial, not for release. {said}" if evidence.get("trial") else said
-
-
-def _headline(evidence: Evidence) -> str:
-    if is_withheld(evidence):
-        promise = evidence["promise"]
-        return (
-            f"Differential privacy is promised: ε = {promise['epsilon']:g}, "
-            f"δ = {tiny(promise['delta'])}."
-        )
-    limits = limits_of(evidence)
-    if not limits:
-        return "No limit was set: whether this is ready for release is for the board to say."
-    broken = sum(limit.verdict == "not met" for limit in limits)
-    unknown = sum(limit.verdict == "not measured" for limit in limits)
-    hidden = sum(limit.verdict == "not shown" for limit in limits)
-    n = len(limits)
-    rest = f" ({hidden:,} not shown: too few records)" if hidden else ""
-    the_only = "The limit that was set"
-    if hidden == n:
-        return "How the limits compare is not shown: too few records."
-    if not broken and not unknown:
-        met = (
-            f"All {n:,} limits are met" if not hidden else f"{n - hidden:,} of {n:,} limits are met"
-        )
-        met = f"{the_only} is met" if n == 1 else met
-        return f"{met}{rest}; the decision is the board's."
-    parts = []
-    if broken:
-        which = the_only if n == 1 else f"{broken:,} of {n:,} limits"
-        parts.append(f"{which} {'is' if broken == 1 else 'are'} not met")
-    if unknown:
-        which = the_only if n == 1 else f"{unknown:,}" + ("" if broken else f" of {n:,} limits")
-        parts.append(f"{which} could not be measured")
-    return f"{' and '.join(parts)}{rest}: as specified, not ready for release."
-
-
-def _limits(evidence: Evidence, limits: Sequence[Limit]) -> Grid:
-    order = {words: place for place, words in enumerate(VERDICTS)}
+def _limits(evidence: Evidence, limits: Sequence[Limited]) -> Grid:
+    order = {words: place for place, words in enumerate(STATES)}
     rows, notes = [], Notes()
-    for limit in sorted(limits, key=lambda one: order[one.verdict]):
+    for limit in sorted(limits, key=lambda one: order[one.state]):
         m, name = limit.worst, measure_name(limit.worst)
+        unit = m.get("unit") or unit_of(evidence, m["measure"])
         small = name if limit.results == 1 else f"{name}, the worst of {limit.results:,} results"
+        where = "utility" if limit.where == "utility" else f"“{limit.where}”"
+        why = {"cannot be met": never(evidence, m), "met": FEW if is_by_chance(m) else ""}
+        remark = why.get(limit.state, "")
         rows.append(
             [
-                cell(upper(phrase(evidence, m)), None, small),
-                cell(limit.verdict.capitalize().replace(" ", NBSP), order[limit.verdict]),
-                cell(number(m.get("value"), m["measure"], limit.unit), m.get("value")),
-                cell(limit_text(m["limit"], m["measure"], limit.unit)),
-                cell(
-                    "Utility" if limit.where == "utility" else limit.where,
-                    marks=notes.mark(_knows(evidence, limit.where)),
-                ),
+                cell(upper(phrase(evidence, m)), None, f"{small}; {where}",
+                     notes.mark(_knows(evidence, limit.where))),
+                cell(limit.state.capitalize().replace(" ", NBSP), order[limit.state],
+                     marks=notes.mark(upper(f"{remark}.") if remark else "")),
+                cell(number(m.get("value"), m["measure"], unit), m.get("value"),
+                     span(m.get("interval"), m["measure"], unit)),
+                *_references(m, unit),
+                cell(limit_text(m["limit"], m["measure"], unit, m.get("rise")), None,
+                     _rise(m, unit)),
             ]
-        )
+        )  # fmt: skip
     return Grid(
         "The limits that were set, and what was found",
         [Field("What is limited", wide=True), Field("Met?"), Field("Found", numeric=True),
-         Field("Limit"), Field("Attacker")],
+         Field("Baseline", numeric=True), Field("Control", numeric=True), Field("Limit")],
         rows,
         notes=notes.texts,
     )  # fmt: skip
+
+
+def _rise(m: Measured, unit: str) -> str:
+    """Return by how much a value exceeds its control or baseline, where that is limited."""
+    rise = m.get("rise")
+    return "" if rise is None or m["limit"].get("above") is None else points_text(rise, unit)
+
+
+def _references(m: Measured, unit: str) -> list[Cell]:
+    """Return what a value is compared with; of utility a fresh sample of the original."""
+    base = m.get("baseline", m.get("resample"))
+    small = "fresh sample" if base is not None and "resample" in m else ""
+    outside = m.get("control")
+    return [
+        cell(number(base, m["measure"], unit), base, small),
+        cell(number(outside, m["measure"], unit), outside,
+             span(m.get("control_interval"), m["measure"], unit)),
+    ]  # fmt: skip
 
 
 def _knows(evidence: Evidence, where: str) -> str:
@@ -218,12 +166,13 @@ def _picture(evidence: Evidence) -> list[Block]:
             Grid(
                 "What the attacker knows before and after the release",
                 [Field("What", wide=True), Field("Before", numeric=True),
-                 Field("After", numeric=True)],
+                 Field("After", numeric=True), Field("Control", numeric=True)],
                 [
                     [
                         cell(row["label"], None, measure_name(m)),
                         cell(shown(evidence, m, "baseline"), m["baseline"]),
                         cell(shown(evidence, m), m["value"]),
+                        cell(shown(evidence, m, "control"), m.get("control")),
                     ]
                     for row, m in zip(rows, drawn, strict=True)
                 ],

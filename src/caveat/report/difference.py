@@ -6,9 +6,11 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from caveat.evidence.verdict import state_of
 from caveat.report.blocks import Block, Cell, Field, Grid, Items, Section, Text, cell
-from caveat.report.numbers import count, limit_text, number, verdict
+from caveat.report.numbers import count, limit_text, number
 from caveat.report.pages import Page
+from caveat.report.verdict import CODES
 
 __all__ = ["difference_page"]
 
@@ -55,6 +57,10 @@ def _short(content: Content) -> Iterator[tuple[str, str]]:
     if content["same"]:
         yield "", "Nothing differs: specification, inputs, measurements and files are the same."
         return
+    if all(content["verdicts"]):
+        ours, theirs = (CODES[code] for code in content["verdicts"])
+        changed = f"before, {ours}; now, {theirs}."
+        yield "Verdict", f"{ours}, as before." if ours == theirs else changed
     yield "Limits", _limits(content["limits"])
     if content["spec"] is None:
         yield "Specification", "not compared: a release.toml is not there."
@@ -160,7 +166,7 @@ def _side(one: Content, side: str) -> Cell:
         return cell(NOT_THERE)
     text = number(found["value"], one["measure"], one["unit"])
     limit = limit_text(found["limit"], one["measure"], one["unit"])
-    return cell(f"{text} ({limit}: {verdict(found)})" if limit else text)
+    return cell(f"{text} ({limit}: {state_of(found)})" if limit else text)
 
 
 def _inside(one: Content) -> str:

@@ -211,10 +211,10 @@ def _strong_sentence(evidence: Evidence, strong: Measured) -> str:
         target = f" of “{called(evidence, worst['target'])}”" if worst.get("target") else ""
         share = percent(worst["value"])
         whom = several(worst["per"]) if worst.get("per") else "records"
-        text += f" She is nearly certain (0.9 or more){target} for {share} of the {whom} examined"
-        if worst.get("baseline") is not None:
-            text += f"; {percent(worst['baseline'])} before"
-        text += "."
+        text += (
+            f" Because of the release she is nearly certain (0.9 or more){target} for {share} of "
+            f"the {whom} examined."
+        )
     if after >= NEARLY_CERTAIN and has_plain_trees(evidence):
         text += (
             ' Plain trees show single records; guarded ones (method = "guarded") are made to hide '

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from caveat import charts
-from caveat.report.blocks import Cell, Field, Figure, Grid, Section, Text, cell
+from caveat.report.blocks import Block, Cell, Field, Figure, Grid, Section, Text, cell
 from caveat.report.numbers import count, number
 from caveat.report.reading import Evidence, entry_of
 from caveat.report.wording import phrase
@@ -19,30 +19,45 @@ CURVES = "lines join the settings of one method, in the order of its dial"
 
 def map_section(evidence: Evidence) -> list[Section]:
     """Return the section on other settings, if there are any; the picture is on page one."""
+    blocks = [*_asked_for(evidence), *_every_run(evidence)]
+    title = "Risk and utility of other settings"
+    return [Section("map", title, blocks, annex=True)] if blocks else []
+
+
+def _asked_for(evidence: Evidence) -> Iterator[Block]:
+    """Return the settings of the map that was asked for."""
     found = evidence["map"]
     if found is None or not found["points"]:
-        return []
+        return
     risk, utility = _called(evidence, found["risk"]), _called(evidence, found["utility"])
     chosen = any(point["chosen"] for point in found["points"])
-    return [
-        Section(
-            "map",
-            "Risk and utility of other settings",
-            [
-                Text(
-                    f"Other settings were tried on several seeds each: {risk}, against the "
-                    f"attacker “{found['scenario']}”, and {utility}. "
-                    + (
-                        "This release is one of them."
-                        if chosen
-                        else "The setting of this release is not among them."
-                    )
-                ),
-                _map_table(found),
-            ],
-            annex=True,
+    yield Text(
+        f"Other settings were tried on several seeds each: {risk}, against the "
+        f"attacker “{found['scenario']}”, and {utility}. "
+        + (
+            "This release is one of them."
+            if chosen
+            else "The setting of this release is not among them."
         )
-    ]
+    )
+    yield _map_table(found, "Settings tried")
+
+
+def _every_run(evidence: Evidence) -> Iterator[Block]:
+    """Return the settings beside that of the release, or why none was tried."""
+    found = evidence.get("other_settings")
+    if found is None:
+        return
+    if not found["points"]:
+        why = found["reason"]["text"]
+        yield Text(f"Settings beside that of the release were not tried: {why}.")
+        return
+    risk, utility = _called(evidence, found["risk"]), _called(evidence, found["utility"])
+    yield Text(
+        f"The settings beside that of the release were tried once each: {risk}, by the strong "
+        f"attacker on the same {count(found['records'], 'record')}, and {utility}."
+    )
+    yield _map_table(found, "The setting of the release and those beside it")
 
 
 def is_drawn(point: Mapping[str, Any]) -> bool:
@@ -88,7 +103,7 @@ def map_figure(evidence: Evidence) -> Figure | None:
                 ),
             )
         ],
-        _map_table(found),
+        _map_table(found, "Settings tried"),
         charts.map_key(whole) if several else charts.MAP_KEY,
         reading="Dots are means over the releases of a setting, ticks the worst of them; "
         f"{joined}.{limit}",
@@ -104,7 +119,7 @@ def _axis(measure: str, unit: str) -> str:
     return f"{measure} in %" if unit == "share" else measure
 
 
-def _map_table(found: Mapping[str, Any]) -> Grid:
+def _map_table(found: Mapping[str, Any], caption: str) -> Grid:
     risk, utility = found["risk"], found["utility"]
     unit, useful = found["risk_unit"], found["utility_unit"]
 
@@ -112,7 +127,7 @@ def _map_table(found: Mapping[str, Any]) -> Grid:
         return cell(number(point[field], name, unit), point[field])
 
     return Grid(
-        "Settings tried",
+        caption,
         [
             Field("Setting"),
             Field("Releases", numeric=True),

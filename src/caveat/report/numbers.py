@@ -14,10 +14,10 @@ __all__ = [
     "number",
     "percent",
     "plain",
+    "points_text",
     "probability",
     "span",
     "tiny",
-    "verdict",
 ]
 
 NBSP = "\u00a0"
@@ -150,13 +150,42 @@ def span(interval: Sequence[float] | None, measure: str, unit: str) -> str:
     return f"[{', '.join(ends)}]".replace("-", "−")
 
 
-def limit_text(limit: Mapping[str, Any] | None, measure: str, unit: str) -> str:
-    """Return a limit in words.
+def points_text(rise: Mapping[str, Any], unit: str) -> str:
+    """Return by how much a value exceeds its control or baseline.
+
+    Examples
+    --------
+    >>> rise = {"value": 0.0031, "interval": [-0.01, 0.016]}
+    >>> points_text(rise, "share").replace(NBSP, " ")
+    '+0.3 [−1.0, 1.6]'
+    """
+    if rise["value"] is None:
+        return ""
+    digits = 1 if unit == "share" else 3
+    ends = [f"{printed(end, unit):.{digits}f}" for end in rise["interval"] or ()]
+    text = f"{printed(rise['value'], unit):+.{digits}f}"
+    text += f" [{', '.join(ends)}]" if ends else ""
+    return text.replace("-", "−")
+
+
+def _points(unit: str) -> str:
+    return "points" if unit == "share" else ""
+
+
+def limit_text(
+    limit: Mapping[str, Any] | None,
+    measure: str,
+    unit: str,
+    rise: Mapping[str, Any] | None = None,
+) -> str:
+    """Return a limit in words; with its rise, what it is held against.
 
     Examples
     --------
     >>> limit_text({"most": 0.05, "least": None}, "DiSCO", "share").replace(NBSP, " ")
     'at most 5.0 %'
+    >>> limit_text({"above": 0.02}, "DiSCO", "share").replace(NBSP, " ")
+    'DiSCO above control ≤ 2 points'
     """
     if limit is None:
         return ""
@@ -165,13 +194,8 @@ def limit_text(limit: Mapping[str, Any] | None, measure: str, unit: str) -> str:
         for end, words in (("least", f"at{NBSP}least"), ("most", f"at{NBSP}most"))
         if limit.get(end) is not None
     ]
+    if limit.get("above") is not None:
+        over = "control" if rise is None else rise["over"]
+        most = f"{printed(limit['above'], unit):g}{NBSP}{_points(unit)}".rstrip()
+        parts.append(f"{measure} above {over} ≤{NBSP}{most}")
     return " and ".join(parts)
-
-
-def verdict(entry: Mapping[str, Any]) -> str:
-    """Return in words how a measurement stands to its limit; nothing if it has none."""
-    if entry.get("limit") is None:
-        return ""
-    if entry.get("value") is None or entry.get("excess") is None:
-        return "not measured"
-    return "met" if entry["excess"] == 0 else "not met"

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
+from caveat.evidence.verdict import NOTABLE, beyond_chance
 from caveat.report.numbers import count, percent
 from caveat.report.reading import Evidence, and_list, has_plain_trees, other_columns
 from caveat.report.wording import called
 
 __all__ = ["unprotected"]
 
-# From this share of released values on that belong to one person each, page one says so.
-REMARKABLE = 0.05
 # Columns that no model draws, and that are no copies of a record's values either.
 NOT_COPIED = {
     "derived": "computed from other columns",
@@ -161,20 +161,18 @@ def _as_it_is(evidence: Evidence) -> Iterator[tuple[str, str]]:
             f"{and_list(copied, most=20)}: copied from the original and not protected at all. The "
             "rows of the release are shuffled as a whole.",
         )
-    shares = {
-        found["column"]: found["released"]
+    private = [
+        found
         for found in evidence["release"].get("private_numbers", ())
-        if found["released"] >= REMARKABLE
-    }
-    if shares:
-        order = sorted(shares, key=lambda name: -shares[name])
-        which = and_list(
-            [f"{called(evidence, name)} {percent(shares[name])}" for name in order], most=6
-        )
+        if beyond_chance(found) >= NOTABLE
+    ]
+    if private:
+        private.sort(key=lambda found: -beyond_chance(found))
+        which = and_list([_beside_chance(evidence, found) for found in private], most=6)
         yield (
             "Values of single people",
-            "Released numbers that exactly one original record has, and levels that few have: "
-            f"{which}. "
+            "Released numbers that exactly one original record has, and levels that few have, more "
+            f"often than by chance: {which}. "
             + (
                 'Rounding, smoothing or guarded trees (method = "guarded")'
                 if has_plain_trees(evidence)
@@ -182,3 +180,13 @@ def _as_it_is(evidence: Evidence) -> Iterator[tuple[str, str]]:
             )
             + " would hide them.",
         )
+
+
+def _beside_chance(evidence: Evidence, found: Mapping[str, Any]) -> str:
+    """Return a column with the share of its released values, and that of chance."""
+    text = f"{called(evidence, found['column'])} {percent(found['released'])}"
+    if found.get("control") is not None:
+        return f"{text} ({percent(found['control'])} of the people not in the data)"
+    if found.get("baseline") is not None:
+        return f"{text} ({percent(found['baseline'])} by chance)"
+    return text

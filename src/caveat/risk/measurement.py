@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,39 @@ from numpy.typing import NDArray
 from caveat.intervals import Z95
 from caveat.notes import Note
 
-__all__ = ["Measurement", "beyond_control", "rate", "scaled", "undefined", "wilson"]
+__all__ = ["Measurement", "Rise", "beyond_control", "rate", "scaled", "undefined", "wilson"]
 
 NO_RECORD = Note("no-record", "there is no record to count", public=True)
+
+
+@dataclass(frozen=True)
+class Rise:
+    """By how much a value exceeds the control, or the baseline where there is no control.
+
+    Parameters
+    ----------
+    value
+        The difference, in the unit of the measure.
+    over
+        What it is the difference to.
+    interval
+        A 95 % interval of the difference; None where the value has none.
+    """
+
+    value: float
+    over: Literal["control", "baseline"]
+    interval: tuple[float, float] | None = None
+
+    @property
+    def shown(self) -> float:
+        """The difference, or 0 where it is positive and chance alone may explain it."""
+        by_chance = self.interval is not None and self.interval[0] <= 0
+        return min(self.value, 0.0) if by_chance else self.value
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the same, ready for JSON."""
+        interval = None if self.interval is None else list(self.interval)
+        return {"value": self.value, "over": self.over, "interval": interval}
 
 
 @dataclass(frozen=True)
@@ -83,14 +113,45 @@ class Measurement:
     @property
     def beyond_control_interval(self) -> tuple[float, float] | None:
         """Limits of ``beyond_control``: each rate at the unfavourable end of its own interval."""
-        if self.interval is None or self.control is None or not self.control_n:
+        outside = self.control_interval
+        if self.interval is None or outside is None:
             return None
-        if not 0 <= self.control <= 1:  # no rate: a ratio, or a share that was rescaled
-            return None
-        low, high = wilson(self.control * self.control_n, self.control_n)
+        low, high = outside
         worst = beyond_control(self.interval[0], high)
         best = beyond_control(self.interval[1], low)
         return None if worst is None or best is None else (worst, best)
+
+    @property
+    def control_interval(self) -> tuple[float, float] | None:
+        """A 95 % interval of the control; None unless it is a share of records."""
+        if self.control is None or not self.control_n or not 0 <= self.control <= 1:
+            return None
+        return wilson(self.control * self.control_n, self.control_n)
+
+    @property
+    def rise(self) -> Rise | None:
+        """The value minus the control, or minus the baseline where there is no control."""
+        if self.value is None:
+            return None
+        if self.control is not None:
+            outside = self.control_interval
+            interval = None if outside is None else self._apart(self.control, outside)
+            return Rise(self.value - self.control, "control", interval)
+        if self.baseline is None:
+            return None
+        interval = self._apart(self.baseline, (self.baseline, self.baseline))
+        return Rise(self.value - self.baseline, "baseline", interval)
+
+    def _apart(self, other: float, ends: tuple[float, float]) -> tuple[float, float] | None:
+        """Return Newcombe's interval of the difference to another share, from both intervals."""
+        if self.value is None or self.interval is None:
+            return None
+        low, high = self.interval
+        difference = self.value - other
+        return (
+            difference - math.hypot(self.value - low, ends[1] - other),
+            difference + math.hypot(high - self.value, other - ends[0]),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the records, ready for JSON."""

@@ -26,6 +26,7 @@ def exact_match(pair: ScenarioPair) -> Measurement:
     return rate(
         int(s[d > 0].sum()),
         int(s.sum()),
+        baseline=int(d[d > 1].sum()) / max(int(d.sum()), 1),
         reference=1.0,
         details={"columns": len(pair.rows.original.names)},
         trace=lambda: (s > 0)[cells].astype(np.float64),
@@ -39,6 +40,7 @@ def full_match(pair: ScenarioPair) -> Measurement:
     return rate(
         int(here.sum()),
         int(d.sum()),
+        baseline=int(d[d == 2].sum()) / max(int(d.sum()), 1),
         reference=int((d == 1).sum()) / max(int(d.sum()), 1),
         details={"columns": len(pair.rows.original.names)},
         trace=lambda: here[cells].astype(np.float64),
@@ -89,6 +91,7 @@ ENTRIES = (
         blind_spot="With few columns most rows repeat by chance: it is near 100 for any release; "
         "with one continuous column a tiny change hides every copy. Compare with a control.",
         blind="few columns: high by chance; one noisy number: 0",
+        baseline="the share of original rows that equal another original row",
         needs=_NO_CELL,
         fails=frozenset({Property.CERTAINTY, Property.INFORMATION, Property.GAIN}),
         by_size=True,
@@ -103,6 +106,7 @@ ENTRIES = (
         source="Francis (2024), A Comparison of SynDiffix Multi-table Versus Single-table, Table 2",
         blind_spot="One continuous column with a tiny change hides every copy.",
         blind="one noisy number hides every copy; 0 is no all-clear",
+        baseline="the share of original rows that exactly one other original row equals",
         needs=_NO_CELL,
         fails=frozenset({Property.GAIN}),
         by_size=True,

@@ -55,6 +55,11 @@ LIMIT = Either(
             {
                 "most": Key(Number(), "The largest value allowed."),
                 "least": Key(Number(), "The smallest value allowed."),
+                "above": Key(
+                    Number(0),
+                    "By how much the value may exceed the control, or the "
+                    "baseline without a control; points of shares.",
+                ),
             },
         ),
     )
@@ -198,8 +203,8 @@ _SCENARIO = {
     "table": Key(FILLED, "Of [tables] the one whose rows the scenario is about, each with the "
                  "columns of the rows that it belongs to.", only=BOTH,
                  otherwise="the first, parents before children, that has the columns"),
-    "limits": Key(Named(LIMIT, ALLOWED, RISK), "The most, or least, that measures may come to; "
-                  "shares in per cent, as they are printed.", otherwise="none"),
+    "limits": Key(Named(LIMIT, ALLOWED, RISK), "The most that measures may come to, or by how much "
+                  "they may exceed the control (above); shares in per cent.", otherwise="none"),
     "measures": Key(Many(RISK, "measures", least=1), "What is measured; measures with a limit are "
                     "always measured.", otherwise="the standard set of the attacker"),
     "groups": Key(Named(Whole(2), PER_COLUMN), "Groups that numeric columns are cut into.",
@@ -284,8 +289,8 @@ TUNE = Group(
     {
         "keys": Key(NAMES, "As in a scenario.", otherwise="those of the scenario with limits"),
         "targets": Key(NAMES, "As in a scenario.", otherwise="those of that scenario"),
-        "limits": Key(Named(LIMIT, ALLOWED, ANY_MEASURE), "What every release must meet; shares in "
-                      "per cent, posterior from 0 to 1.",
+        "limits": Key(Named(LIMIT, ALLOWED, ANY_MEASURE), "What every release must meet, as in a "
+                      "scenario; posterior from 0 to 1.",
                       otherwise="those of the scenarios and of [utility]"),
         "objective": Key(UTILITY, "The utility that should be as good as possible.",
                          otherwise="S_pMSE two-way"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -15,7 +15,15 @@ from caveat.risk import MEASURES as RISKS
 from caveat.units import Unit, printed
 from caveat.utility import MEASURES as UTILITIES
 
-__all__ = ["ATTACKS", "STRONG_MEASURES", "Limit", "kind_of", "read_limits", "unit_of"]
+__all__ = [
+    "ATTACKS",
+    "STRONG_MEASURES",
+    "Limit",
+    "check_comparable",
+    "kind_of",
+    "read_limits",
+    "unit_of",
+]
 
 ATTACKS = {
     "posterior": "largest probability that the strong attacker gives to the truth about a record",
@@ -35,15 +43,21 @@ class Limit:
         The name of a measure of risk or utility, "posterior" or "gain".
     most, least
         The largest and the smallest value allowed, in the unit of the measure: shares are 0 to 1.
+    above
+        By how much the value may exceed the control (the same measure on people who are not in the
+        data), or the baseline where there is no control; in the unit of the measure.
     """
 
     measure: str
     most: float = math.inf
     least: float = -math.inf
+    above: float = math.inf
 
     def __post_init__(self) -> None:
         kind_of(self.measure)
         where = f"limits, {self.measure}"
+        if self.above < math.inf:
+            _check_above(self.measure, self.above, where)
         if not self.least <= self.most:
             raise CaveatError(
                 "the limits contradict each other: the smallest value is above the largest",
@@ -59,23 +73,47 @@ class Limit:
                 do="mend it",
             )
 
-    def excess(self, value: float | None) -> float:
+    def excess(self, value: float | None, rise: float | None = None) -> float:
         """Return by how much a value breaks the limit, relative to it; 0 if it does not.
 
         What cannot be measured does not meet a limit.
+
+        Parameters
+        ----------
+        value
+            The value.
+        rise
+            By how much it exceeds the control or the baseline; see
+            :attr:`caveat.risk.measurement.Rise.shown`.
         """
-        if value is None:
+        if value is None or (rise is None and self.above < math.inf):
             return math.inf
+        found = 0.0
         if value > self.most:
-            return self._relative(value - self.most, self.most)
+            found = self._relative(value - self.most, self.most)
         if value < self.least:
-            return self._relative(self.least - value, self.least)
-        return 0.0
+            found = self._relative(self.least - value, self.least)
+        if rise is not None and rise > self.above:
+            found = max(found, self._relative(rise - self.above, self.above))
+        return found
+
+    def to_dict(self) -> dict[str, float | None]:
+        """Return the ends, ready for JSON; None where there is none."""
+        above = {} if self.above == math.inf else {"above": self.above}
+        return {
+            "most": self.most if math.isfinite(self.most) else None,
+            "least": self.least if math.isfinite(self.least) else None,
+            **above,
+        }
 
     def __str__(self) -> str:
         least = f"{self._shown(self.least)} ≤ " if self.least > -math.inf else ""
         most = f" ≤ {self._shown(self.most)}" if self.most < math.inf else ""
-        return f"{least}{self.measure}{most}"
+        ends = [f"{least}{self.measure}{most}"] if least or most else []
+        if self.above < math.inf:
+            points = " points" if unit_of(self.measure) == "share" else ""
+            ends.append(f"{self.measure} above control ≤ {self._shown(self.above)}{points}")
+        return ", ".join(ends)
 
     def _relative(self, excess: float, end: float) -> float:
         """Return an excess as a part of the limit; one next to 0 counts as a thousandth."""
@@ -85,6 +123,41 @@ class Limit:
     def _shown(self, end: float) -> str:
         """Return an end as it is written in a specification."""
         return f"{printed(end, unit_of(self.measure)):g}"
+
+
+def _check_above(measure: str, above: float, where: str) -> None:
+    """Refuse a limit on the rise of a measure that has neither a control nor a baseline."""
+    if kind_of(measure) == "utility" or measure in ATTACKS:
+        raise CaveatError(
+            "it has neither a control nor a baseline that it could lie above",
+            where=where,
+            do="write most or least instead"
+            if measure not in ATTACKS
+            else "limit strongWorst or strongShare instead",
+        )
+    if RISKS[measure].direction != "higher is riskier":
+        raise CaveatError("it is not riskier the higher it is", where=where, do="write least")
+    if above < 0:
+        raise CaveatError("a limit above the control is 0 or more", where=where, do="repair it")
+
+
+def check_comparable(limits: Iterable[Limit], *, has_control: bool) -> None:
+    """Refuse limits on a rise where there is nothing that a measure could lie above.
+
+    Parameters
+    ----------
+    limits
+        The limits.
+    has_control
+        Whether people are held out.
+    """
+    for limit in limits:
+        if limit.above < math.inf and not has_control and not RISKS[limit.measure].baseline:
+            raise CaveatError(
+                "it has no baseline, and nobody is held out as a control",
+                where=f"limits, {limit.measure}",
+                do="add control = 0.2 to [release], or write most instead",
+            )
 
 
 def _range(measure: str) -> tuple[float, float]:
@@ -119,7 +192,7 @@ def unit_of(measure: str) -> Unit:
 
 
 def read_limits(given: Mapping[str, Any]) -> tuple[Limit, ...]:
-    """Read limits: a number is the most allowed, or a table with ``most`` and ``least``.
+    """Read limits: a number is the most allowed; a table has ``most``, ``least`` and ``above``.
 
     Here alone limits are in per cent, as people write them, where the measure is a share.
 
@@ -129,6 +202,8 @@ def read_limits(given: Mapping[str, Any]) -> tuple[Limit, ...]:
     ['DiSCO ≤ 5', 'posterior ≤ 0.2']
     >>> read_limits({"DiSCO": 5})[0].most
     0.05
+    >>> str(read_limits({"DiSCO": {"above": 2}})[0])
+    'DiSCO above control ≤ 2 points'
     """
     limits = []
     for measure, value in given.items():
@@ -138,11 +213,11 @@ def read_limits(given: Mapping[str, Any]) -> tuple[Limit, ...]:
             v for v in entry.values()
             if isinstance(v, int | float) and abs(v) <= sys.float_info.max
         ]  # fmt: skip
-        if set(entry) - {"most", "least"} or len(numbers) != len(entry) or not entry:
+        if set(entry) - {"most", "least", "above"} or len(numbers) != len(entry) or not entry:
             raise CaveatError(
-                "a limit is a number, or most and least",
+                "a limit is a number, or most, least and above",
                 where=f"limits, {measure}",
-                do=f"write {measure} = 5 or {measure} = {{ most = 5 }}",
+                do=f"write {measure} = 5 or {measure} = {{ above = 2 }}",
             )
         kind_of(measure)
         limits.append(Limit(measure, **{key: _read(v, measure) for key, v in entry.items()}))

@@ -16,7 +16,7 @@ from caveat.spec._kinds import frozen
 from caveat.spec.attackers import ATTACKERS, default_measures, measures_of, own_options
 from caveat.spec.document import Document
 from caveat.spec.entries import CIRCUMSTANCES, SCENARIO
-from caveat.spec.limits import Limit, read_limits
+from caveat.spec.limits import Limit, check_comparable, read_limits
 from caveat.spec.lines import Entry
 
 __all__ = ["ScenarioSpec", "limits_at", "read_scenarios"]
@@ -151,6 +151,9 @@ class _Reading:
         possible = self._possible(attacks)
         self._check_measures(possible)
         limits = limits_at(self.document, (*self.entry, "limits"), self.given.get("limits", {}))
+        for limit in limits:
+            with self.document.at(*self.entry, "limits", limit.measure):
+                check_comparable([limit], has_control=self.has_control)
         chosen = self.given.get("measures", self._usual(possible))
         decided = {
             "limits": limits,

@@ -10,7 +10,7 @@ from caveat.errors import CaveatError, about
 from caveat.generators import Setting, settings_of
 from caveat.spec._kinds import frozen
 from caveat.spec.entries import CIRCUMSTANCES, TUNE
-from caveat.spec.limits import Limit, read_limits
+from caveat.spec.limits import Limit, check_comparable, read_limits
 from caveat.spec.question import Question
 from caveat.synthesis.methods.guarded import GUARDS
 from caveat.utility.analyses import read_model
@@ -61,6 +61,7 @@ class TuneSpec:
             raise CaveatError(problem.what, do=problem.do, entry=problem.entry[1:])
         given = {**_of_the_release(content, given), **given}
         limits, objective = read_limits(given.pop("limits")), given.pop("objective")
+        check_comparable(limits, has_control=False)  # a search fits all records
         for i, model in enumerate(given.get("models", ())):
             with about("models", i):
                 read_model(model)

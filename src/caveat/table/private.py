@@ -15,7 +15,14 @@ from caveat.table.identifying import as_numbers
 from caveat.table.rare import K, has_open_vocabulary, level_texts, rare_levels
 from caveat.table.table import Table
 
-__all__ = ["REMARKABLE", "PrivateNumbers", "quantities", "remark_on", "share_alone"]
+__all__ = [
+    "REMARKABLE",
+    "PrivateNumbers",
+    "chance_alone",
+    "quantities",
+    "remark_on",
+    "share_alone",
+]
 
 # From this share of the released values on, it is said.
 REMARKABLE = 0.05
@@ -40,6 +47,28 @@ def share_alone(column: Column) -> float:
     if numbers is None:
         return float(column.counts[: len(column.levels)][_rare(column)].sum() / len(column))
     return len(_alone(numbers)) / len(column)
+
+
+def chance_alone(column: Column) -> float:
+    """Return the share of other records of the same population that would count by chance.
+
+    Each record is counted against all others: it counts if exactly one of them has its number, or
+    if they have its level and few of them do.
+
+    Examples
+    --------
+    >>> chance_alone(Table.from_frame({"pay": [800, 800, 950, 1200]})["pay"])
+    0.5
+    """
+    if not len(column):
+        return 0.0
+    numbers = quantities(column)
+    if numbers is not None:
+        counts = numbers.counts[: len(numbers.levels)]
+        return float(counts[counts == 2].sum() / len(column))
+    counts = column.counts[: len(column.levels)]
+    would = (counts > 1) & (counts <= K) & has_open_vocabulary(column)
+    return 0.0 if column.closed else float(counts[would].sum() / len(column))
 
 
 def _alone(numbers: Column) -> NDArray[np.float64]:

@@ -6,7 +6,7 @@ import math
 import os
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -25,8 +25,9 @@ from caveat.notes import Note
 from caveat.protect.record import Step
 from caveat.risk import MEASURES as RISKS
 from caveat.risk import audit_pairs
+from caveat.risk.measurement import Measurement
 from caveat.seeds import child_seed
-from caveat.spec.limits import kind_of
+from caveat.spec.limits import Limit, kind_of
 from caveat.spec.question import Question
 from caveat.synthesis.linked.groups import GroupPlan
 from caveat.table import Pair, Table, align_copies
@@ -78,6 +79,8 @@ class Point:
         For each seed the standard errors of the values that were simulated.
     how
         How values were found that are not what their name says at first sight: simulated, a bound.
+    rises
+        For each seed by how much values exceed their baselines, the largest over the targets.
     """
 
     setting: Setting
@@ -86,6 +89,7 @@ class Point:
     reasons: Mapping[str, str] = field(default_factory=dict)
     errors: tuple[Mapping[str, float], ...] = ()
     how: Mapping[str, str] = field(default_factory=dict)
+    rises: tuple[Mapping[str, float], ...] = ()
 
     def each(self, measure: str) -> list[float | None]:
         """Return the values over the seeds."""
@@ -98,6 +102,14 @@ class Point:
             None if value is None else value + 2 * error.get(measure, 0.0)
             for value, error in zip(self.each(measure), errors, strict=True)
         ]
+
+    def excess(self, limit: Limit) -> float:
+        """Return by how much the worst seed breaks a limit, relative to it; 0 if none does."""
+        rises = self.rises or ({},) * len(self.values)
+        return max(
+            limit.excess(value, rise.get(limit.measure))
+            for value, rise in zip(self.cautious(limit.measure), rises, strict=True)
+        )
 
     def mean(self, measure: str) -> float | None:
         """Return the mean over the seeds, None if one of them has none."""
@@ -122,6 +134,13 @@ class _Found:
     reasons: dict[str, str] = field(default_factory=dict)
     errors: dict[str, float] = field(default_factory=dict)
     how: dict[str, str] = field(default_factory=dict)
+    rises: dict[str, float] = field(default_factory=dict)
+
+    def add_rises(self, measure: str, results: Iterable[Measurement]) -> None:
+        """Keep the largest rise of a measure that is shown."""
+        rises = [result.rise.shown for result in results if result.rise is not None]
+        if rises:
+            self.rises[measure] = max(rises)
 
     @classmethod
     def nothing(cls, measures: Sequence[str], reason: str) -> _Found:
@@ -173,7 +192,16 @@ class Workbench:
             {k: v for each in found for k, v in each.reasons.items()},
             tuple(each.errors for each in found),
             {k: v for each in found for k, v in each.how.items()},
+            tuple(each.rises for each in found),
         )
+
+    def measure_copy(self, setting: Setting, copy: Copy, seed: int) -> Point:
+        """Measure one release that was made with a setting."""
+        found = self._values(copy, setting, seed)
+        return Point(
+            setting, (found.values,), tuple(copy.steps), found.reasons, (found.errors,), found.how,
+            (found.rises,),
+        )  # fmt: skip
 
     def _judged(self, setting: Setting) -> Setting:
         """Return a setting with the judgement of the whole table, for all worlds."""
@@ -185,7 +213,7 @@ class Workbench:
         risks, utilities = question.of_kind("risk"), question.of_kind("utility")
         pairs, groups = self._aligned(copy) if risks or utilities else ((), None)
         if risks:
-            values |= self._risks(pairs, risks)
+            self._risks(pairs, risks, found)
         if utilities:
             weights = weights_apart(self.original, setting.options.get("weights") or None)[1]
             compared = compare_pairs(
@@ -211,7 +239,7 @@ class Workbench:
         members = PairGroups(said, *(members_of(table, said.key) for table in (ours, theirs)))
         return align_copies(ours.drop([said.key]), [theirs.drop([said.key])]), [members]
 
-    def _risks(self, pairs: Sequence[Pair], names: Sequence[str]) -> Values:
+    def _risks(self, pairs: Sequence[Pair], names: Sequence[str], into: _Found) -> None:
         question = self.question
         found = audit_pairs(
             pairs,
@@ -220,11 +248,11 @@ class Workbench:
             measures=names,
             **question.circumstances,
         )
-        values: Values = {}
         for name in names:
-            numbers = [row.result.value for row in found.rows if row.measure == name]
-            values[name] = max(numbers, key=lambda v: badness(name, v))
-        return values
+            results = [row.result for row in found.rows if row.measure == name]
+            numbers = [result.value for result in results]
+            into.values[name] = max(numbers, key=lambda v: badness(name, v))
+            into.add_rises(name, results)
 
     def _attack(
         self, copy: Copy, setting: Setting, names: Sequence[str], seed: int, found: _Found
@@ -240,6 +268,8 @@ class Workbench:
         if at_once:
             with _reasons(found, at_once):
                 found.values.update(everyone.values(at_once))
+                for name, results in everyone.results.items():
+                    found.add_rises(name, results)
                 _say_how(found, at_once, everyone.how)
         if each:
             with _reasons(found, each):

@@ -14,6 +14,7 @@ from caveat.attack.strong import BEFORE
 from caveat.errors import CaveatError
 from caveat.generators import Copy
 from caveat.notes import Note
+from caveat.risk.measurement import Measurement
 from caveat.spec.limits import ATTACKS
 from caveat.spec.question import Question
 from caveat.table import Table
@@ -39,6 +40,7 @@ class Everyone:
     def __init__(self, original: Table, copy: Copy, question: Question) -> None:
         self.original, self.copy, self.question = original, copy, question
         self.found: dict[str, Attributes] = {}
+        self.results: dict[str, list[Measurement]] = {}
 
     @property
     def how(self) -> tuple[Note, ...]:
@@ -76,13 +78,15 @@ class Everyone:
             found = membership(
                 self.original, self.copy.drawn, generator=plan, records=records, threads=1
             )
-            return members_of(found).value
+            self.results[name] = [members_of(found)]
+            return self.results[name][0].value
         if name in ATTACKS:
             (target,) = question.unknown or ()
             attacked = self._attributes(target)
             chosen = attacked.probability if name == "posterior" else attacked.gain
             return float(np.max(chosen))
-        values = [SUMMED[name](self._attributes(target)).value for target in question.sought]
+        self.results[name] = [SUMMED[name](self._attributes(each)) for each in question.sought]
+        values = [result.value for result in self.results[name]]
         return None if None in values else max(v for v in values if v is not None)
 
     def _attributes(self, target: str) -> Attributes:

@@ -34,7 +34,7 @@ from caveat.units import printed
 
 __all__ = ["TuneSpec", "Tuning", "tune"]
 
-FORMAT = 3
+FORMAT = 4
 SEARCH, FRESH = 0, 1  # first words of the seeds
 FINALISTS = 3
 
@@ -44,10 +44,7 @@ def excess(spec: TuneSpec, point: Point) -> dict[str, float]:
 
     Simulated values count with two standard errors more.
     """
-    return {
-        str(limit): max(limit.excess(value) for value in point.cautious(limit.measure))
-        for limit in spec.limits
-    }
+    return {str(limit): point.excess(limit) for limit in spec.limits}
 
 
 def rank(spec: TuneSpec, point: Point) -> tuple[float, float]:
@@ -98,8 +95,7 @@ class Tuning:
         broken = {name for name, by in excess(self.spec, self.closest).items() if by > 0}
         for limit in self.spec.limits:
             alone = [p for p in points if excess(self.spec, p)[str(limit)] == 0]
-            values = [p.worst(limit.measure) for p in points]
-            best = min(values, key=lambda v: limit.excess(v))
+            best = min(points, key=lambda p: p.excess(limit)).worst(limit.measure)
             if not alone:
                 reason = "" if best is not None else f": {_reason(points, limit.measure)}"
                 shown = "it has no value"
@@ -249,12 +245,15 @@ class _Search:
         def keep(point: Point, measured: Sequence[int]) -> None:
             nonlocal ready
             entry = self.known.setdefault(point.setting.key, {})
-            for seed, values, errors in zip(measured, point.values, point.errors, strict=True):
+            each = point.rises or ({},) * len(measured)
+            found = zip(measured, point.values, point.errors, each, strict=True)
+            for seed, values, errors, rises in found:
                 entry[str(seed)] = {
                     "values": values,
                     "reasons": dict(point.reasons),
                     "errors": dict(errors),
                     "how": dict(point.how),
+                    "rises": dict(rises),
                 }
             entry.setdefault("steps", [step.to_dict() for step in point.steps])
             self.save()
@@ -273,8 +272,10 @@ class _Search:
             for part in ("reasons", "how")
         )
         steps = tuple(Step(**step) for step in self.known[setting.key]["steps"])
-        values, errors = (tuple(entry[part] for entry in entries) for part in ("values", "errors"))
-        return Point(setting, values, steps, reasons, errors, how)
+        values, errors, rises = (
+            tuple(entry[part] for entry in entries) for part in ("values", "errors", "rises")
+        )
+        return Point(setting, values, steps, reasons, errors, how, rises)
 
     def save(self) -> None:
         """Write what is known; the file is whole at any moment."""
@@ -323,7 +324,8 @@ def _load(path: Path | None, key: str) -> dict[str, dict[str, Any]]:
 
 def _check_known(known: Any) -> None:
     """Raise an error unless a state has the parts that a search asks it for."""
-    types = {"values": int | float | None, "errors": int | float, "reasons": str, "how": str}
+    number = int | float
+    types = {"values": number | None, "errors": number, "reasons": str, "how": str, "rises": number}
     for entry in known.values():
         for step in entry["steps"]:
             Step(**step)

@@ -159,8 +159,13 @@ def test_the_survey(tmp_path: Path) -> None:
             "name": "someone who knows a few facts",
             "attacker": "release",
             "keys": ["sex", "age", "region"],
+            "limits": {"DiSCO": {"above": 2}},
         },
-        {"name": "someone who knows everybody else", "attacker": "strong"},
+        {
+            "name": "someone who knows everybody else",
+            "attacker": "strong",
+            "limits": {"membershipShare": 20},
+        },
     ]
     assert content["release"]["access"] == "secure"
     plan = content["synthesis"]
@@ -247,23 +252,16 @@ def test_survey_files(file: Path, tmp_path: Path) -> None:
     check(file, tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("access", "method", "other"),
-    [
-        ("public", "guarded", "cart"),
-        ("registered", "guarded", "cart"),
-        ("secure", "cart", "guarded"),
-    ],
-)
-def test_what_leaves_is_guarded_and_the_other_method_is_one_line_away(
-    access: str, method: str, other: str
-) -> None:
-    text = starter(look(survey(rows=200)), "survey.csv", answers=Answers(access=access))
-    assert tomllib.loads(text)["synthesis"]["method"] == method
-    line = next(x for x in text.splitlines() if x.startswith(f'# method = "{other}"'))
-    swapped = text.replace(f'\nmethod = "{method}"\n', "\n").replace(line, line.removeprefix("# "))
-    assert tomllib.loads(swapped)["synthesis"]["method"] == other
-    assert all(len(x) <= 100 for x in text.splitlines() if x.startswith("#"))
+@pytest.mark.parametrize("access", ["public", "registered", "secure"])
+def test_every_starter_is_guarded_and_plain_trees_are_one_line_away(access: str) -> None:
+    for rows in (200, 600):
+        text = starter(look(survey(rows=rows)), "survey.csv", answers=Answers(access=access))
+        assert tomllib.loads(text)["synthesis"]["method"] == "guarded"
+        line = next(x for x in text.splitlines() if x.startswith('# method = "cart"'))
+        swapped = text.replace('\nmethod = "guarded"\n', "\n")
+        swapped = swapped.replace(line, line.removeprefix("# "))
+        assert tomllib.loads(swapped)["synthesis"]["method"] == "cart"
+        assert all(len(x) <= 100 for x in text.splitlines() if x.startswith("#"))
 
 
 def firms(number: int = 60) -> dict[str, list[Any]]:
@@ -308,14 +306,9 @@ def test_a_weight_that_is_constant_in_a_group_is_left_out_and_counts(tmp_path: P
     assert "weight" not in read(out)
 
 
-@pytest.mark.parametrize("access", ["public", "registered", "secure"])
-def test_every_starter_is_guarded_and_limits_membership(access: str) -> None:
-    found = look(survey(rows=600))
-    content = tomllib.loads(starter(found, "survey.csv", answers=Answers(access=access)))
-    assert content["synthesis"]["method"] == "guarded"
+def test_a_file_that_is_large_enough_has_a_control() -> None:
+    content = tomllib.loads(starter(look(survey(rows=600)), "survey.csv"))
     assert content["release"]["control"] == 0.2
-    assert content["scenario"][0]["limits"] == {"DiSCO": {"above": 2}}
-    assert content["scenario"][1]["limits"] == {"membershipShare": 20}
 
 
 def test_a_small_file_has_no_control_and_says_why() -> None:

@@ -206,7 +206,7 @@ def release_part(answers: Answers, control: float | None) -> Iterator[str]:
     for key, value, says in lines:
         yield f"{key} = {toml_value(value)}" + (f"  # {says}" if says else "")
     share = control if answers.control is None else answers.control
-    held = "share of records held out: attacks on people who were not in the data, to compare with"
+    held = "share of records held out, to attack people who were not in the data"
     if share:
         yield f"control = {toml_value(share)}  # {held}"
     elif control is None:
@@ -270,8 +270,7 @@ def closing_parts(
 
 # Values from the first to the last decile of 280 real tables at guard = "standard" (make corpus).
 _TYPICAL = {
-    "DiSCO": "keys that lead to one correct answer, in points above people outside the data; "
-    "usual: 0 to 4",
+    "DiSCO": "keys that lead to one correct answer, in points above people outside; usual: 0 to 4",
     "membershipShare": "people surely known to be in the data, in per cent; usual: 2 to 56, median "
     "13",
     "strongShare": "answers surely known to the attacker, in points above what was known before",

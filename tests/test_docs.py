@@ -58,6 +58,7 @@ INSIDE = {
     "caveat.evidence.FORMAT", "caveat.evidence.text_of", "caveat.spec.starter.released",
     "caveat.spec.starter.group_finding", "caveat.spec.starter.guarded_lines",
     "caveat.spec.starter.dropped", "caveat.spec.starter.weight_lines",
+    "caveat.spec.starter.usual_share",
     "caveat.datasets", "caveat.__version__",
 }  # fmt: skip
 

@@ -3,9 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-EXTRAS := .[test,check,docs,app,bench,cluster,db,dp,excel,geo,studies]
+EXTRAS := .[test,check,docs,app,bench,cluster,db,dp,excel,geo,studies,corpus]
 
-.PHONY: demo test fuzz check wheel pins bench docs clean
+.PHONY: demo test fuzz corpus check wheel pins bench docs clean
 
 # Installed once; again when the build file or the pinned versions change.
 $(STAMP): pyproject.toml constraints.txt
@@ -27,6 +27,11 @@ test: $(STAMP)
 FUZZ ?= 20
 fuzz: $(STAMP)
 	CAVEAT_FUZZ=$(FUZZ) $(BIN)/python -m pytest -n 2 tests/fuzz tests/test_seeds.py
+
+# Real tables of R packages from the file to the report, one line each in $(CORPUS).
+CORPUS ?= corpus.jsonl
+corpus: $(STAMP)
+	$(BIN)/python -m tests.corpus $(CORPUS)
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .

@@ -59,6 +59,7 @@ INSIDE = {
     "caveat.spec.starter.group_finding", "caveat.spec.starter.guarded_lines",
     "caveat.spec.starter.dropped", "caveat.spec.starter.replaceable",
     "caveat.spec.starter.weight_lines",
+    "caveat.spec.starter.usual_share",
     "caveat.datasets", "caveat.__version__",
 }  # fmt: skip
 

@@ -242,6 +242,15 @@ def test_a_column_that_only_later_members_vary_in_is_attacked():
             np.testing.assert_allclose(found.log_likelihood[line, code], expected, rtol=1e-9)
 
 
+def test_a_person_leaves_a_panel_in_which_everybody_has_as_many_waves():
+    rng = np.random.default_rng(1)
+    answers = {"id": np.repeat(np.arange(30), 4), "pay": rng.integers(0, 9, 120)}
+    panel = {name: values.tolist() for name, values in answers.items()}
+    model = Synthesizer(groups="id", seed=1, method="guarded", **SMALL).fit(panel)
+    found = group_membership(panel, model.tables(), model, unit="person", threads=1)
+    assert np.isfinite(found.log_ratio).all()
+
+
 @pytest.mark.parametrize("how", ["guarded", "cart"])
 def test_what_is_ready_adds_up_whatever_the_threads(how):
     table, model, released = problem(how, 15, 3)

@@ -41,8 +41,9 @@ def ask(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Ask:
     return run
 
 
-# file, title, unit, purpose, recipients, access, copies, control, keys, targets, limits, strong
-DEFAULTS = [""] * 13
+# file, title, unit, purpose, recipients, access, copies, control, keys, targets, limit, strong,
+# its limit (and another one if columns are named), two analyses
+DEFAULTS = [""] * 14
 
 
 def test_the_defaults_make_a_specification(ask: Ask, folder: Path) -> None:
@@ -55,7 +56,9 @@ def test_the_defaults_make_a_specification(ask: Ask, folder: Path) -> None:
     assert [s.attacker for s in spec.scenarios] == ["release", "strong"]
     assert spec.scenarios[0].keys == ("sex", "age", "region")
     assert spec.scenarios[0].targets is None
-    assert spec.scenarios[0].limits == ()
+    assert [str(limit) for limit in spec.scenarios[1].limits] == ["membershipShare ≤ 20"]
+    assert spec.synthesis["method"] == "guarded"
+    assert spec.utility.models == ()
 
 
 def test_answers_are_checked_and_asked_for_again(ask: Ask, folder: Path) -> None:
@@ -63,7 +66,8 @@ def test_answers_are_checked_and_asked_for_again(ask: Ask, folder: Path) -> None
     answers = [
         "nothing.csv", "survey.csv", 'A "title"', "", "person", "teaching", "students",
         "pubic", "public", "0", "two", "2", "1.5", "nan", "0.2", "sex, aeg", ",", "sex, age",
-        "age", "income, marital", "120", "5 %", "inf", "", "income",
+        "age", "income, marital", "120", "5 %", "income", "inf", "10", "-", "incme ~ age",
+        "income ~ age + sex", "",
     ]  # fmt: skip
     answers.remove("")  # the unit
     result = ask(answers, "--out", "specs/mine.toml")
@@ -79,7 +83,8 @@ def test_answers_are_checked_and_asked_for_again(ask: Ask, folder: Path) -> None
         "name at least one column",
         "there is no column 'age' to choose",
         "a number from 0 to 100 is expected",
-        "a number of percent is expected",
+        "a number of per cent is expected",
+        "there is no column 'incme'",
     ):
         assert said in result.output, said
     spec = ReleaseSpec.from_toml(folder / "specs" / "mine.toml")
@@ -91,8 +96,18 @@ def test_answers_are_checked_and_asked_for_again(ask: Ask, folder: Path) -> None
     assert (strong.attacker, strong.targets) == ("strong", ("income",))
     assert scenario.keys == ("sex", "age")
     assert scenario.targets == ("income", "marital")
-    assert [str(limit) for limit in scenario.limits] == ["repU ≤ 5"]
+    assert [str(limit) for limit in scenario.limits] == ["DiSCO above control ≤ 5 points"]
+    assert [str(limit) for limit in strong.limits] == ["membershipShare ≤ 10"]
+    assert spec.utility.models == ("income ~ age + sex",)
     spec.check(spec.read_data())
+
+
+def test_a_file_that_is_large_enough_gets_a_control(ask: Ask, folder: Path) -> None:
+    write(survey(rows=600), folder / "survey.csv", force=True)
+    assert ask(DEFAULTS).exit_code == 0
+    assert ReleaseSpec.from_toml(folder / "release.toml").release.control == 0.2
+    assert ask(["", *["", "", "", "", "", ""], "0", *DEFAULTS], "--force").exit_code == 0
+    assert ReleaseSpec.from_toml(folder / "release.toml").release.control is None
 
 
 def test_groups_are_asked_about_where_there_are_any(ask: Ask, folder: Path) -> None:

@@ -159,8 +159,13 @@ def test_the_survey(tmp_path: Path) -> None:
             "name": "someone who knows a few facts",
             "attacker": "release",
             "keys": ["sex", "age", "region"],
+            "limits": {"DiSCO": {"above": 2}},
         },
-        {"name": "someone who knows everybody else", "attacker": "strong"},
+        {
+            "name": "someone who knows everybody else",
+            "attacker": "strong",
+            "limits": {"membershipShare": 20},
+        },
     ]
     assert content["release"]["access"] == "secure"
     plan = content["synthesis"]
@@ -247,23 +252,75 @@ def test_survey_files(file: Path, tmp_path: Path) -> None:
     check(file, tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("access", "method", "other"),
-    [
-        ("public", "guarded", "cart"),
-        ("registered", "guarded", "cart"),
-        ("secure", "cart", "guarded"),
-    ],
-)
-def test_what_leaves_is_guarded_and_the_other_method_is_one_line_away(
-    access: str, method: str, other: str
+@pytest.mark.parametrize("access", ["public", "registered", "secure"])
+def test_every_starter_is_guarded_and_plain_trees_are_one_line_away(access: str) -> None:
+    for rows in (200, 600):
+        text = starter(look(survey(rows=rows)), "survey.csv", answers=Answers(access=access))
+        assert tomllib.loads(text)["synthesis"]["method"] == "guarded"
+        line = next(x for x in text.splitlines() if x.startswith('# method = "cart"'))
+        swapped = text.replace('\nmethod = "guarded"\n', "\n")
+        swapped = swapped.replace(line, line.removeprefix("# "))
+        assert tomllib.loads(swapped)["synthesis"]["method"] == "cart"
+        assert all(len(x) <= 100 for x in text.splitlines() if x.startswith("#"))
+
+
+def firms(number: int = 60) -> dict[str, list[Any]]:
+    """Return employees in firms: names and codes of one thing, in firms and in people."""
+    rng = np.random.default_rng(3)
+    firm = np.repeat(np.arange(number), rng.geometric(0.2, number))
+    town, job = rng.integers(0, 12, number)[firm], rng.integers(0, 15, len(firm))
+    columns = {
+        "firm": firm,
+        "town": town + 100,
+        "region": town // 3,
+        "weight": np.round(rng.uniform(1, 4, number), 3)[firm],
+        "age": rng.integers(18, 65, len(firm)),
+        "job": job,
+        "grade": job // 5 + 2,
+        "gradecode": 3 - job // 5,
+        "pay": np.round(rng.lognormal(7.5, 0.4, len(firm))),
+    }
+    return {name: values.tolist() for name, values in columns.items()}
+
+
+@pytest.mark.parametrize("arranged", [list, lambda n: list(n)[::-1], sorted])
+def test_columns_that_follow_from_others_come_behind_them_in_groups(
+    tmp_path: Path, arranged: Any
 ) -> None:
-    text = starter(look(survey(rows=200)), "survey.csv", answers=Answers(access=access))
-    assert tomllib.loads(text)["synthesis"]["method"] == method
-    line = next(x for x in text.splitlines() if x.startswith(f'# method = "{other}"'))
-    swapped = text.replace(f'\nmethod = "{method}"\n', "\n").replace(line, line.removeprefix("# "))
-    assert tomllib.loads(swapped)["synthesis"]["method"] == other
-    assert all(len(x) <= 100 for x in text.splitlines() if x.startswith("#"))
+    table = Table.from_frame(firms())
+    table = table.select(arranged(table.names))
+    write(table, tmp_path / "firms.csv")
+    content = check(tmp_path / "firms.csv", tmp_path)
+    assert content["groups"]["key"] == "firm"
+    assert content["synthesis"]["derived"]["region"] == {"lookup": "town"}
+
+
+def test_a_weight_that_is_constant_in_a_group_is_left_out_and_counts(tmp_path: Path) -> None:
+    write(Table.from_frame(firms()), tmp_path / "firms.csv")
+    invoke("look", tmp_path / "firms.csv", "--out", tmp_path / "release.toml")
+    spec = ReleaseSpec.from_toml(tmp_path / "release.toml")
+    assert (spec.synthesis["weights"], spec.synthesis["drop"]) == ("weight", ["weight"])
+    assert "weight" in spec.groups.constant
+    out = tmp_path / "out.csv"
+    invoke("synth", tmp_path / "release.toml", "-o", out, "--seed", 1)
+    assert "weight" not in read(out)
+
+
+def test_a_file_that_is_large_enough_has_a_control() -> None:
+    content = tomllib.loads(starter(look(survey(rows=600)), "survey.csv"))
+    assert content["release"]["control"] == 0.2
+
+
+def test_a_small_file_has_no_control_and_says_why() -> None:
+    text = starter(look(survey(rows=300)), "survey.csv")
+    assert "control" not in tomllib.loads(text)["release"]
+    assert "# control = 0.2  # off, as fewer than 500 records" in text
+
+
+def test_something_is_left_to_learn() -> None:
+    columns = {"sex": list("fm") * 40, "age": [n % 40 for n in range(80)]}
+    content = tomllib.loads(starter(look(Table.from_frame(columns)), "two.csv"))
+    assert content["scenario"][0]["keys"] == ["sex"]
 
 
 def test_ids_are_replaced_and_names_may_be(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 from caveat.cli import app, main
 from caveat.datasets import survey
+from caveat.errors import CaveatError
 from caveat.synthesis.model import BLOCK
 from caveat.table import Column, Kind, Missing, Table, files, read, write
 
@@ -386,3 +387,18 @@ def test_rare_levels_and_ranges_are_said_without_a_value(folder: Path) -> None:
         released = (folder / f"{method}.csv").read_text()
         assert "Hamlet" not in released
         assert "Zaneta" not in released
+
+
+def test_a_specification_brings_its_seed_and_no_protection_is_forgotten(folder: Path) -> None:
+    plain = '[data]\npath = "survey.csv"\n[release]\nseed = 5\n'
+    (folder / "seed.toml").write_text(plain)
+    for name in ("a.csv", "b.csv"):
+        invoke("synth", "seed.toml", "-o", name)
+    invoke("synth", "survey.csv", "-o", "c.csv", "--seed", "5")
+    one, *others = ((folder / name).read_bytes() for name in ("a.csv", "b.csv", "c.csv"))
+    assert others == [one, one]
+    steps = '[[protect]]\nname = "round_numbers"\nbase = { income = 100 }\n'
+    (folder / "protected.toml").write_text(plain + steps)
+    with pytest.raises(CaveatError, match="line 5: protect: caveat synth does not carry out"):
+        invoke("synth", "protected.toml", "-o", "d.csv")
+    assert not (folder / "d.csv").exists()

@@ -1,7 +1,7 @@
 """Cases run one by one in a child process, where a crash, a hang or too much memory is a result.
 
 A case is anything that can be pickled. A check is a function at the top of a module: what it
-returns is of no interest, a ``CaveatError`` is a refusal, anything else it raises is a failure.
+returns is kept if it is text, a ``CaveatError`` is a refusal, anything else it raises is a failure.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 
 from caveat.errors import CaveatError
 
-__all__ = ["FACTOR", "Outcome", "failures", "flipped", "run_cases"]
+__all__ = ["FACTOR", "Outcome", "failures", "flipped", "iter_cases", "run_cases"]
 
 #: How many times the short run of `make test`; `make fuzz` sets it.
 FACTOR = float(os.environ.get("CAVEAT_FUZZ", "1"))
@@ -49,7 +49,13 @@ class Outcome:
 
 def run_cases(check: Callable[[Any], object], cases: Iterable[Case]) -> list[Outcome]:
     """Run a check on every case; a child that dies or hangs is replaced."""
-    outcomes = []
+    return list(iter_cases(check, cases))
+
+
+def iter_cases(
+    check: Callable[[Any], object], cases: Iterable[Case], seconds: float = SECONDS
+) -> Iterator[Outcome]:
+    """Yield the same one by one, each case with so many seconds of the processor."""
     rest = iter(cases)
     case = next(rest, None)
     while case is not None:
@@ -57,12 +63,11 @@ def run_cases(check: Callable[[Any], object], cases: Iterable[Case]) -> list[Out
             while case is not None:
                 name, content = case
                 pipe.send(content)
-                outcome = _answer(name, process, pipe)
-                outcomes.append(outcome)
+                outcome = _answer(name, process, pipe, seconds)
+                yield outcome
                 case = next(rest, None)
                 if outcome.verdict in ("hang", "crash"):
                     break
-    return outcomes
 
 
 def failures(outcomes: Iterable[Outcome]) -> str:
@@ -110,12 +115,12 @@ def _child(check: Callable[[Any], object]) -> Iterator[tuple[Any, Connection]]:
         process.join()
 
 
-def _answer(name: str, process: Any, pipe: Connection) -> Outcome:
+def _answer(name: str, process: Any, pipe: Connection, seconds: float) -> Outcome:
     try:
-        start, end = _processor_seconds(process.pid), time.monotonic() + PATIENCE * SECONDS
+        start, end = _processor_seconds(process.pid), time.monotonic() + PATIENCE * seconds
         while not pipe.poll(0.5):
             used = _processor_seconds(process.pid) - start
-            if used > SECONDS or time.monotonic() > end:
+            if used > seconds or time.monotonic() > end:
                 return Outcome(name, "hang", f"no answer after {used:.1f} s of the processor")
         return Outcome(name, *pipe.recv())
     except EOFError:
@@ -161,11 +166,11 @@ def _peak() -> int:
 
 def _verdict(check: Callable[[Any], object], content: Any) -> tuple[str, str]:
     try:
-        check(content)
+        result = check(content)
     except CaveatError as error:
         return "refused", str(error)
     except MemoryError:
         return "memory", traceback.format_exc()
     except BaseException:
         return "traceback", traceback.format_exc()
-    return "accepted", ""
+    return "accepted", result if isinstance(result, str) else ""

@@ -294,6 +294,20 @@ def test_what_has_no_likelihood_has_no_value_but_a_reason(specification):
     assert content["protection"][0]["name"] == "remove_replicated_uniques"
 
 
+def test_where_every_column_is_a_key_nothing_is_left_to_learn(tmp_path):
+    write(survey(rows=200).select(["sex", "region"]), tmp_path / "two.csv")
+    path = tmp_path / "release.toml"
+    path.write_text(
+        '[release]\nseed = 1\n[data]\npath = "two.csv"\n[[scenario]]\nname = "a neighbour"\n'
+        'keys = ["sex", "region"]\nlimits = { DiSCO = 5 }\n'
+    )
+    content = Release.from_toml(path).run().evidence
+    (entry,) = measured(content, "a neighbour", "DiSCO")
+    assert (entry["value"], entry["notes"][0]["code"]) == (None, "no-target")
+    (entry,) = measured(content, "a neighbour", "repU")
+    assert entry["value"] is not None
+
+
 def test_protections_that_look_at_the_release_alone_are_bounded(specification):
     path = specification(
         ('[[scenario]]\nname = "a n', '[[protect]]\nname = "round_numbers"\nbase = { age = 5 }\n\n'

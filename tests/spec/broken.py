@@ -669,10 +669,4 @@ BROKEN = {
         62,
         "output.formats: there is no format 'docx'; use <formats>",
     ),
-    "tune without an objective": (
-        "[output]",
-        "[tune]\nlimits = { DiSCO = 5 }\nsettings = { cp = [0.1] }\n\n[output]",
-        61,
-        "tune.objective is missing; it must be a measure of utility (see caveat measures)",
-    ),
 }

@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 from caveat.errors import CaveatError
-from caveat.synthesis.options import one_stratum, parents_first, single_columns, visit_order
+from caveat.synthesis.options import (
+    look_ups,
+    one_stratum,
+    parents_first,
+    single_columns,
+    visit_order,
+)
 from caveat.table import Table
 
 TABLE = Table.from_frame({name: [1, 2] for name in "abcdw"})
@@ -38,6 +44,16 @@ def test_the_order_is_what_is_named_then_the_rest_the_stratum_first():
     assert visit_order(TABLE, ["c"], "d", "w") == ["d", "c", "a", "b"]
     with pytest.raises(CaveatError, match="'c' is listed twice"):
         visit_order(TABLE, ["c", "c"], "", "")
+
+
+def test_columns_that_are_looked_up_follow_their_sources_unless_they_are_named():
+    options = {"derived": {"a": {"lookup": "c"}}, "columns": {"b": {"method": "lookup"}},
+               "predictors": {"b": ["a", "d"]}}  # fmt: skip
+    sources = look_ups(options)
+    assert sources == {"a": ("c",), "b": ("a", "d")}
+    assert visit_order(TABLE, None, "", "", sources) == ["c", "a", "d", "b", "w"]
+    assert visit_order(TABLE, ["a"], "", "", sources) == ["a", "c", "d", "b", "w"]
+    assert visit_order(TABLE, None, "", "", {"a": ("b",), "b": ("a",)}) == list("cdwab")
 
 
 def test_parents_take_the_places_of_their_block():

@@ -219,6 +219,17 @@ def test_coordinates_are_found_by_name_and_by_form() -> None:
     assert judge(Table.from_frame({"x": RNG.normal(0, 1, N), "y": RNG.normal(9, 1, N)})) == {}
 
 
+def test_several_columns_of_logarithms_are_no_coordinates() -> None:
+    logs = {
+        name: RNG.normal(mean, 0.2, N).round(5)
+        for name, mean in zip("abc", (5, 0.2, 4), strict=True)
+    }
+    assert judge(Table.from_frame(logs)) == {}
+    place = {"p": RNG.uniform(47, 55, N).round(5), "q": RNG.uniform(6, 15, N).round(5)}
+    found = judge(Table.from_frame({**place, "a": logs["a"]}))
+    assert {"p", "q"} <= set(found)
+
+
 def test_reasons_hold_no_value() -> None:
     for name, values, _ in NAMING.values():
         (judgement,) = judge(Table.from_frame({name: values})).values()

@@ -15,6 +15,8 @@ from caveat.cli import app
 from caveat.cluster import running_on, threads
 from caveat.datasets import buyer_beware, survey
 from caveat.errors import CaveatError
+from caveat.spec.spec import Document, read_tune
+from caveat.spec.tuning import TuneSpec
 from caveat.table import Table, write
 from caveat.tuning import Question, Setting, bench, risk_utility_map, settings_of, tune
 from caveat.tuning.bench import Point, Workbench
@@ -476,3 +478,52 @@ def test_on_the_command_line(tmp_path: Path, limit: float, code: int):
         assert "chosen: minbucket 100" in result.output
         assert "the limits cost" in result.output
         assert content["chosen"]["options"] == {"method": "cart", "minbucket": 100}
+
+
+RELEASE = """
+[data]
+path = "bb.csv"
+[synthesis]
+method = "cart"
+[[scenario]]
+name = "someone who knows a few facts"
+keys = ["var1", "var2"]
+targets = ["var4"]
+limits = { DiSCO = 60 }
+[[scenario]]
+name = "someone who knows everybody else"
+attacker = "strong"
+[utility]
+models = ["var4 ~ var1"]
+limits = { "S_pMSE two-way" = 1000 }
+[tune]
+seeds = 1
+fresh = 1
+settings = { minbucket = [50, 100] }
+"""
+
+
+def test_the_specification_of_a_release_says_what_must_hold(tmp_path: Path):
+    write(buyer_beware(), tmp_path / "bb.csv")
+    path, out = tmp_path / "release.toml", tmp_path / "out.json"
+    path.write_text(RELEASE)
+    search = read_tune(Document.read(path))
+    assert [str(limit) for limit in search.limits] == ["DiSCO ≤ 60", "S_pMSE two-way ≤ 1000"]
+    assert (search.question.keys, search.question.targets) == (("var1", "var2"), ("var4",))
+    assert (search.question.models, search.objective) == (("var4 ~ var1",), "S_pMSE two-way")
+    result = CliRunner().invoke(app, ["tune", str(path), "--json", str(out)])
+    assert result.exit_code == 0, result.output
+    assert json.loads(out.read_text())["chosen"]["options"]["minbucket"] in (50, 100)
+
+
+def test_of_guarded_trees_the_positions_are_compared():
+    content = {"scenario": [{"keys": ["var1"], "limits": {"DiSCO": 5}}]}
+    search = TuneSpec.from_mapping(content)
+    assert [s.options["guard"] for s in search.settings] == ["light", "standard", "strong"]
+    for wrong, message in (
+        ({"scenario": content["scenario"] * 2}, "several scenarios"),
+        ({"scenario": [{"keys": ["var1"]}]}, "no limit is named"),
+        ({**content, "synthesis": PLAIN}, "no setting is named"),
+    ):
+        with pytest.raises(CaveatError, match=message):
+            TuneSpec.from_mapping(wrong)

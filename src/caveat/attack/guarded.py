@@ -119,9 +119,10 @@ class _View:
         if self.is_kind:
             assert kinds is not None
             response = kinds
-        elif self.points is not None:
-            assert numbers is not None
-            response = self.points.grid.cell_of(numbers)
+        elif numbers is not None:
+            # A number of which the original has one value has no grid: one cell holds them all.
+            one_cell = np.zeros(n, np.int64)
+            response = one_cell if self.points is None else self.points.grid.cell_of(numbers)
             takes_part = takes_part if kinds is None else takes_part & (kinds == ORDINARY)
         else:
             response = codes

@@ -6,7 +6,7 @@ import csv
 import json
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,7 +21,7 @@ from caveat.table.formats import readable
 
 if TYPE_CHECKING:
     from caveat.findings import Profile
-    from caveat.spec.answers import Answers
+    from caveat.spec.answers import Answers, Most
 
 __all__ = ["init"]
 
@@ -104,10 +104,9 @@ def _data(given: Path | None) -> tuple[Table, Path]:
 
 def _ask(profile: Profile, title: str) -> Answers:
     """Ask what the look cannot know."""
-    from caveat.risk import MEASURES
-    from caveat.spec.answers import Answers, candidates
+    from caveat.spec.answers import ATTRIBUTES, DISCLOSURE, MEMBERSHIP, Answers, candidates
     from caveat.spec.data_entries import ACCESS
-    from caveat.spec.starter import released
+    from caveat.spec.starter import released, usual_share
 
     groups = _groups(profile)
     names = released(profile, groups)
@@ -125,31 +124,60 @@ def _ask(profile: Profile, title: str) -> Answers:
     control = _question(
         "Share of records to hold out, to attack people who were not in the data (0 for none)",
         _share,
-        "0",
+        f"{usual_share(profile, groups) or 0:g}",
     )
     _say("\nWhat an attacker may know about a person, with commas; results depend wholly on it.")
     if likely:
         _say(f"People often know: {', '.join(likely)}.")
     keys = _question("Keys", _columns(names, least=1), _listed(likely[:3]) or None)
     others = [name for name in names if name not in keys]
-    targets = _question("What she wants to learn (empty: everything else)", _columns(others), "")
-    limits = {}
-    for measure in ("repU", "DiSCO"):
-        _say(f"\n{measure}: {MEASURES[measure].says}, in percent of all records.")
-        most = _question(f"The most that {measure} may come to (empty: no limit)", _percent, "")
-        if most is not None:
-            limits[measure] = most
+    targets = _question("What they want to learn (empty: everything else)", _columns(others), "")
+    limits = _limits(DISCLOSURE)
     _say("\nThe strongest attacker knows all other records, and how the release is made.")
     strong = _question(
-        "Columns that she wants to learn (a minus: only who was in the data)",
+        "Columns that they want to learn (a minus: only who was in the data)",
         _columns(others, none="-"),
         _listed(targets) or "-",
     )
+    strong_limits = _limits({**MEMBERSHIP, **(ATTRIBUTES if strong else {})})
+    _say("\nAnalyses that must work on the synthetic data, as in: income ~ age + sex")
     return Answers(
         title=title, unit=unit, purpose=purpose, recipients=recipients, access=access,
         copies=copies, control=control, keys=keys, targets=targets, limits=limits,
-        strong=strong, groups=groups,
+        strong=strong, strong_limits=strong_limits, groups=groups, models=_models(names),
     )  # fmt: skip
+
+
+def _limits(usual: Mapping[str, Most]) -> dict[str, Most]:
+    """Ask for the most that measures may come to, or may be above their comparison."""
+    from caveat.risk import MEASURES
+
+    limits: dict[str, Most] = {}
+    for measure, most in usual.items():
+        above = isinstance(most, Mapping)
+        _say(f"\n{measure}: {MEASURES[measure].says}.")
+        text = f"The most percentage points of {measure} above the comparison" if above else (
+            f"The most that {measure} may come to, in per cent"
+        )  # fmt: skip
+        default = f"{most['above'] if isinstance(most, Mapping) else most:g}"
+        given = _question(f"{text} (a minus: no limit)", _percent, default)
+        if given is not None:
+            limits[measure] = {"above": given} if above else given
+    return limits
+
+
+def _models(names: Sequence[str]) -> tuple[str, ...]:
+    """Ask for one or two formulas."""
+    from caveat.utility.analyses import check_model
+
+    def understand(answer: str) -> str:
+        if answer.strip():
+            check_model(answer.strip(), names)
+        return answer.strip()
+
+    first = _question("First analysis (empty: none)", understand, "")
+    second = _question("Second analysis (empty: none)", understand, "") if first else ""
+    return tuple(model for model in (first, second) if model)
 
 
 def _groups(profile: Profile) -> bool:
@@ -210,20 +238,20 @@ def _whole(answer: str) -> int:
     return int(number)
 
 
-def _share(answer: str) -> float | None:
+def _share(answer: str) -> float:
     number = _number(answer, "a share such as 0.2")
     if not 0 <= number < 1:
         raise ValueError("a share from 0 to below 1 is expected")
-    return number or None
+    return number
 
 
 def _percent(answer: str) -> float | None:
-    if not answer.strip():
+    if answer.strip() == "-":
         return None
-    number = _number(answer, "a number of percent")
+    number = _number(answer, "a number of per cent")
     if not 0 <= number <= 100:
         raise ValueError("a number from 0 to 100 is expected")
-    return number
+    return int(number) if number.is_integer() else number
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -120,6 +120,24 @@ class Reader:
 
         return read_rows(self.document)
 
+    @property
+    def seed(self) -> int | None:
+        """The seed that ``[release]`` names, if it does."""
+        if self.document is None:
+            return None
+        self.document.check(("release",))
+        seed: int | None = self.document.content.get("release", {}).get("seed")
+        return seed
+
+    def refuse_protections(self, command: str) -> None:
+        """Refuse ``[[protect]]`` in a command that does not carry it out."""
+        if self.document is not None and self.document.content.get("protect"):
+            self.document.fail(
+                ("protect", 0),
+                f"protect: caveat {command} does not carry out these protections",
+                "use caveat run, which protects and measures the tables, or remove [[protect]]",
+            )
+
     def text_form(self, path: Path) -> TextForm:
         """Return the form of a text file, so that others are written in it."""
         from caveat.table.file_form import form_of

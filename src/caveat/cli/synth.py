@@ -115,11 +115,13 @@ def synth(
     ] = False,
 ) -> None:
     """Make synthetic copies of a table by guarded trees, or as the specification says."""
-    options: dict[str, Any] = {"seed": seed, "key": key, "threads": threads, "anyway": anyway}
     output = Output(out, copies, force)
     targets = output.targets
-    reader, file = _named(file, spec) if file.suffix == ".toml" else (None, file)
-    if reader is not None and reader.tables:
+    reader, file = _named(file, spec) if file.suffix == ".toml" else (Reader.of(spec), file)
+    reader.refuse_protections("synth")
+    seed = reader.seed if seed is None else seed
+    options: dict[str, Any] = {"seed": seed, "key": key, "threads": threads, "anyway": anyway}
+    if file.suffix == ".toml" and reader.tables:
         _refuse_for("tables", model=model, groups=groups, cluster=cluster, work=work,
                     dictionary=dictionary)  # fmt: skip
         wanted = reader.rows if rows is None else rows
@@ -127,7 +129,6 @@ def synth(
         synth_tables(reader, targets, wanted, options, written)
         return
     output.check([model, dictionary], [file, spec])
-    reader = reader or Reader.of(spec)
     if resume:
         _check_resume(model, seed, key, reader)
     inputs = [file, *reader.inputs]

@@ -27,7 +27,7 @@ __all__ = ["tune"]
 
 def tune(
     context: typer.Context,
-    spec: Annotated[Path, typer.Argument(help="A TOML file with [data] and [tune].")],
+    spec: Annotated[Path, typer.Argument(help="The specification (release.toml).")],
     data: Annotated[
         Path | None, typer.Option(help="The original data [data in the specification].")
     ] = None,
@@ -47,7 +47,7 @@ def tune(
     work: WorkOption = None,
     force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
 ) -> None:  # fmt: skip
-    """Find the setting that meets your limits and keeps most utility."""
+    """Find the setting that meets the limits of a specification and keeps most utility."""
     memory = state or spec.with_suffix(".tune.json")
     outputs = [json_file, chart]
     check_outputs(outputs, force=force, inputs=[spec, data, memory])
@@ -69,6 +69,8 @@ def tune(
     check_outputs([*outputs, memory], force=True, inputs=reader.inputs)
     kept = context.with_resource(code_folders(work))
     table = reader.original(_named(data or reader.path, spec), kept())
+    limits = ", ".join(map(str, search.limits))
+    console.remark(f"comparing {len(search.settings)} settings; limits: {limits}")
     if memory.exists():
         console.remark(f"going on with what {memory} holds")
     with (

@@ -68,15 +68,16 @@ def candidates_of_tables(
 
 
 def proposal(profile: Profile, released: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the keys to put in force, and others to think about."""
+    """Return the keys to put in force, and others to think about; something is left to learn."""
+    most = min(IN_FORCE, max(len(released) - 1, 1))
     known = candidates(profile, released)
     if known:
-        return known[:IN_FORCE], known[IN_FORCE:]
+        return known[:most], known[most:]
     varied = [c for c in profile.columns if c.name in released and c.distinct > 1]
     sources = _sources([profile])
     names = [c.name for c in varied if not sources.get(c.name)]
     short = [c.name for c in varied if c.name in names and c.distinct <= MOST_LEVELS]
-    return (short or names or list(released))[:IN_FORCE], []
+    return (short or names or list(released))[:most], []
 
 
 def proposal_of_tables(
@@ -84,8 +85,9 @@ def proposal_of_tables(
 ) -> tuple[list[str], list[str]]:
     """Return the same for linked tables; the first of them has no parent."""
     known = candidates_of_tables(profiles, released)
+    most = min(IN_FORCE, max(sum(map(len, released.values())) - 1, 1))
     if known:
-        return known[:IN_FORCE], known[IN_FORCE:]
+        return known[:most], known[most:]
     alone = next((table for table in profiles if released[table]), None)
     return ([], []) if alone is None else proposal(profiles[alone], released[alone])
 

@@ -7,17 +7,22 @@ from collections.abc import Sequence
 import numpy as np
 
 from caveat.errors import CaveatError
+from caveat.notes import Note
 from caveat.release.at_risk import AtRisk, Signs
-from caveat.release.collect import Done, entry, plain
+from caveat.release.collect import Done, entry, plain, without_value
 from caveat.release.collected import Collected
 from caveat.release.material import Material
-from caveat.risk import Audit, audit_pairs
+from caveat.risk import MEASURES, Audit, audit_pairs
 from caveat.spec.scenarios import ScenarioSpec
 from caveat.table.grouping import size_columns
 from caveat.table.members import Members
 from caveat.table.per_group import SIZE
 
 __all__ = ["as_groups", "collect_audit"]
+
+NO_TARGET = Note(
+    "no-target", "every released column is a key: nothing is left to learn", public=True
+)
 
 # The measures whose records are named: who is found, and whose target is told.
 NAMED = ("repU", "DiSCO")
@@ -39,11 +44,12 @@ def collect_audit(material: Material, spec: ScenarioSpec, signs: Signs, done: Do
         # There is nothing to learn about a column with a single value.
         varied = [name for name in others if np.count_nonzero(original[name].counts) > 1]
         targets = tuple(varied or others)
+    about_targets = [m for m in spec.measures if "target" in MEASURES[m].needs and not targets]
     found = audit_pairs(
         pairs,
         keys=keys,
         targets=targets,
-        measures=spec.measures,
+        measures=[m for m in spec.measures if m not in about_targets],
         **spec.circumstances,
         unit=spec.unit,
     )
@@ -54,7 +60,8 @@ def collect_audit(material: Material, spec: ScenarioSpec, signs: Signs, done: Do
         measurements=[
             entry(row.measure, row.result, spec.limits, target=row.scenario.target, copy=row.copy)
             for row in found.rows
-        ],
+        ]
+        + without_value(about_targets, NO_TARGET, spec.limits),
         checks=plain(content["checks"]),
         remarks=[*content["differences"], *content["remarks"]],
         at_risk=_at_risk(found, spec, signs, members),

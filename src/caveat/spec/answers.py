@@ -6,7 +6,7 @@ The starter specification has a line for each of these, with a value that does n
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from caveat.findings.keys import (
@@ -25,7 +25,20 @@ __all__ = [
     "proposal",
     "proposal_of_tables",
     "release_part",
+    "usual_control",
 ]
+
+CONTROL = 0.2
+LEAST_RECORDS, LEAST_GROUPS = 500, 100
+"""Records, and groups where there are some, from which on a control is held out."""
+DISCLOSURE: Mapping[str, Mapping[str, float]] = {"DiSCO": {"above": 2}}
+MEMBERSHIP: Mapping[str, float] = {"membershipShare": 20}
+ATTRIBUTES: Mapping[str, Mapping[str, float]] = {"strongShare": {"above": 2}}
+"""Usual limits: DiSCO, members known, and answers known, in per cent or points."""
+
+
+Most = float | Mapping[str, float]
+"""The most that a measure may come to, or by how much it may be above its comparison."""
 
 
 @dataclass(frozen=True)
@@ -39,17 +52,20 @@ class Answers:
     copies
         Number of synthetic tables.
     control
-        Share of the records to hold out; None for none.
+        Share of the records to hold out, 0 for none; None for the usual one.
     keys
         Columns that an attacker may know; None for a proposal.
     targets
-        Columns that she wants to learn; empty for all others.
-    limits
-        The most that measures may come to, by name.
+        Columns that the attacker wants to learn; empty for all others.
+    limits, strong_limits
+        The most that measures of the attacker who knows the keys, and of the strong attacker, may
+        come to, by name; None for the usual ones.
     groups
         Whether groups that the look found are synthesised whole.
     strong
-        Columns that the strong attacker wants to learn; without any she asks who was in the data.
+        Columns that the strong attacker wants to learn; without any, only who was in the data.
+    models
+        Analyses that must give the same results on the synthetic data, as formulas.
     """
 
     title: str = ""
@@ -61,32 +77,59 @@ class Answers:
     control: float | None = None
     keys: tuple[str, ...] | None = None
     targets: tuple[str, ...] = ()
-    limits: Mapping[str, float] = field(default_factory=dict)
+    limits: Mapping[str, Most] | None = None
+    strong_limits: Mapping[str, Most] | None = None
     strong: tuple[str, ...] = ()
     groups: bool = True
+    models: tuple[str, ...] = ()
 
 
-def release_part(answers: Answers) -> Iterator[str]:
+def usual_control(records: int, groups: int | None = None) -> float | None:
+    """Return the share of records to hold out; None where they would be too few to compare with.
+
+    Parameters
+    ----------
+    records
+        Records of the file.
+    groups
+        Groups of records that belong together; None where there are none.
+    """
+    enough = records >= LEAST_RECORDS and (groups is None or groups >= LEAST_GROUPS)
+    return CONTROL if enough else None
+
+
+def release_part(answers: Answers, control: float | None) -> Iterator[str]:
     """Return the lines of ``[release]``.
 
     The title stands on the external report, where the name of the input has no place.
+
+    Parameters
+    ----------
+    answers
+        What the user wants.
+    control
+        The usual share of records to hold out; None where the file is too small.
     """
     lines: list[tuple[str, Any, str]] = [
-        ("title", answers.title or "Synthetic data", "stands on the reports"),
+        ("title", answers.title or "Synthetic data", "printed on the reports"),
         ("unit", answers.unit, "what a row is: person, household, visit …"),
         ("purpose", answers.purpose, "what the release is for"),
-        ("recipients", answers.recipients, "who gets it"),
+        ("recipients", answers.recipients, "who receives it"),
         ("access", answers.access, "public, registered or secure"),
         ("copies", answers.copies, "synthetic tables"),
     ]
     yield "[release]"
     for key, value, says in lines:
         yield f"{key} = {toml_value(value)}" + (f"  # {says}" if says else "")
-    held = "records that are held out, to attack people who were not in the data"
-    if answers.control is None:
-        yield comment(f"control = 0.2  # {held}")
+    share = control if answers.control is None else answers.control
+    held = "share of records held out, to attack people who were not in the data"
+    if share:
+        yield f"control = {toml_value(share)}  # {held}"
+    elif control is None:
+        few = f"off, as fewer than {LEAST_RECORDS} records (or {LEAST_GROUPS} groups)"
+        yield comment(f"control = {CONTROL}  # {few} leave too few to compare with")
     else:
-        yield f"control = {toml_value(answers.control)}  # {held}"
+        yield comment(f"control = {CONTROL}  # {held}")
     yield "# seed = 1  # names one release of the key; without a key it makes a trial"
     yield ""
 
@@ -111,9 +154,9 @@ def closing_parts(
         The line about the formats of the tables.
     """
     keys, others = (answers.keys, ()) if answers.keys else proposed
-    yield "# An attacker. Everything that is measured depends on what she is said to know."
+    yield "# An attacker. Every measured risk depends on what the attacker is assumed to know."
     if answers.keys is None:
-        yield "# The keys below are only a proposal: which columns she may know, you can tell."
+        yield "# The keys below are only a proposal: decide which columns an attacker may know."
     yield "[[scenario]]"
     yield 'name = "someone who knows a few facts"'
     yield 'attacker = "release"  # has the released table only'
@@ -123,17 +166,16 @@ def closing_parts(
     if answers.targets:
         yield f"targets = {toml_value(answers.targets)}"
     else:
-        yield '# targets = ["…"]  # what she wants to learn; without it every other column'
-    limits = ", ".join(f"{name} = {toml_value(most)}" for name, most in answers.limits.items())
-    yield (
-        f"limits = {{ {limits} }}"
-        if limits
-        else ("# limits = { repU = 5, DiSCO = 5 }  # in percent: what you can answer for")
-    )
+        yield '# targets = ["…"]  # what the attacker wants to learn; by default every other column'
+    yield from _limits(DISCLOSURE if answers.limits is None else answers.limits)
     yield ""
     yield from _strong(answers)
     yield "[utility]"
-    yield '# models = ["income ~ age + sex"]  # analyses that matter'
+    yield comment("Analyses that must work on the synthetic data; name one or two.")
+    if answers.models:
+        yield f"models = {toml_value(answers.models)}"
+    else:
+        yield '# models = ["income ~ age + sex"]'
     yield from rules
     yield ""
     yield "[output]"
@@ -142,13 +184,43 @@ def closing_parts(
     yield 'reports = ["internal", "external"]'
 
 
+# Values from the first to the last decile of 280 real tables at guard = "standard" (make corpus).
+_TYPICAL = {
+    "DiSCO": "keys that lead to one correct answer, in points above people outside; usual: 0 to 4",
+    "membershipShare": "people surely known to be in the data, in per cent; usual: 2 to 56, median "
+    "13",
+    "strongShare": "answers surely known to the attacker, in points above what was known before",
+}
+
+
+def _limits(limits: Mapping[str, Most]) -> Iterator[str]:
+    """Return the line of limits, and what is typical of each."""
+    for name in limits:
+        if name in _TYPICAL:
+            yield comment(f"{name}: {_TYPICAL[name]}")
+    ends = ", ".join(f"{name} = {_most(most)}" for name, most in limits.items())
+    if not limits:
+        yield "# limits = { repU = 5, DiSCO = 5 }  # in per cent: the most that you accept"
+        return
+    yield f"limits = {{ {ends} }}"
+
+
+def _most(most: Most) -> str:
+    if not isinstance(most, Mapping):
+        return toml_value(most)
+    inside = ", ".join(f"{key} = {toml_value(value)}" for key, value in most.items())
+    return f"{{ {inside} }}"
+
+
 def _strong(answers: Answers) -> Iterator[str]:
-    yield "# The strongest attacker: knows how the release is made, and all records but one value."
+    yield "# The strongest attacker knows how the release is made, and all records but one value."
     yield "[[scenario]]"
     yield 'name = "someone who knows everybody else"'
     yield 'attacker = "strong"'
     if answers.strong:
         yield f"targets = {toml_value(answers.strong)}"
     else:
-        yield '# targets = ["…"]  # without it: whether a person was in the data'
+        yield '# targets = ["…"]  # by default only whether a person was in the data'
+    usual: Mapping[str, Most] = {**MEMBERSHIP, **(ATTRIBUTES if answers.strong else {})}
+    yield from _limits(usual if answers.strong_limits is None else answers.strong_limits)
     yield ""

@@ -106,7 +106,12 @@ class Document:
             yield
         except CaveatError as error:
             located = self._located(self._part(entry, error), error)
-            located.others = error.others
+            located.others = tuple(
+                self._located(self._part(entry, other), other)
+                if other.column or other.entry
+                else other
+                for other in error.others
+            )
             raise located from error
 
     @contextmanager

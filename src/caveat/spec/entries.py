@@ -291,14 +291,16 @@ MAP = Group(
 
 TUNE = Group(
     {
-        "keys": Key(NAMES, "As in a scenario.", otherwise="none"),
-        "targets": Key(NAMES, "As in a scenario.", otherwise="every column that is no key"),
+        "keys": Key(NAMES, "As in a scenario.", otherwise="those of the scenario with limits"),
+        "targets": Key(NAMES, "As in a scenario.", otherwise="those of that scenario"),
         "limits": Key(Named(LIMIT, ALLOWED, ANY_MEASURE), "What every release must meet, as in a "
-                      "scenario; posterior from 0 to 1.", required=True),
-        "objective": Key(UTILITY, "The utility that should be as good as possible.", required=True),
-        "settings": Key(TRIED, "As in [map].", required=True),
+                      "scenario; posterior from 0 to 1.",
+                      otherwise="those of the scenarios and of [utility]"),
+        "objective": Key(UTILITY, "The utility that should be as good as possible.",
+                         otherwise="S_pMSE two-way"),
+        "settings": Key(TRIED, "As in [map].", otherwise="the positions of guard"),
         "models": Key(Many(FILLED, "formulas"), "Models, for measures that need one.",
-                      otherwise="none"),
+                      otherwise="those of [utility]"),
         "scenario": Key(Group({name: replace(key, only=()) for name, key in CIRCUMSTANCES.items()}),
                         "Further entries of a scenario.", otherwise="none"),
         "attacker": Key(

@@ -347,7 +347,7 @@ def read_parts(
 
 def read_tune(document: Document) -> TuneSpec:
     """Return what ``caveat tune`` takes from a specification."""
-    document.check(("synthesis", "tune"))
+    document.check(("synthesis", "tune", "scenario", "utility", "protect"))
     refuse_fits(document, "tune", ("tune", "settings"))
     given = document.content.get("tune", {})
     if "settings" in given:

@@ -13,7 +13,7 @@ from caveat.findings.groups import ADULT
 from caveat.findings.profile import Finding, Profile, plural
 from caveat.findings.shape import FINDINGS
 from caveat.findings.weights import chosen_weights
-from caveat.spec.answers import Answers, closing_parts, proposal, release_part
+from caveat.spec.answers import Answers, closing_parts, proposal, release_part, usual_control
 from caveat.spec.codebook import Domain, domain_lines
 from caveat.spec.starter_columns import column_blocks
 from caveat.spec.toml import comment, toml_key, toml_value
@@ -26,6 +26,7 @@ __all__ = [
     "released",
     "replaceable",
     "starter",
+    "usual_share",
     "weight_lines",
 ]
 
@@ -51,16 +52,12 @@ _GUARDED = (
     "# The range of a number is read off the data unless it is declared, as in",
     "# columns = { age = { range = [0, 120, 1] } }   # lowest, highest, step",
 )
-_PLAIN = (
-    "# synthpop's trees: exact, and nearly every record can be recognised by who knows the others.",
-    'method = "cart"',
-    '# method = "guarded"   # before it leaves the room: no single record moves a draw by much',
-)
 
 
 def released(profile: Profile, groups: bool = True) -> list[str]:
     """Return the columns that are drawn or looked up if nothing is changed, in this order."""
-    return _order(profile, _in_force(profile), group_finding(profile) if groups else None)
+    found = group_finding(profile) if groups else None
+    return _order(profile, _in_force(profile, found), found)
 
 
 def group_finding(profile: Profile) -> Finding | None:
@@ -90,25 +87,30 @@ def starter(
     domains
         What a code book says that columns can be; never what was found in them.
     """
-    # Only who says that nothing leaves the room needs no guard.
-    guarded = answers is None or answers.access != "secure"
     answers = answers or Answers()
-    derived = _in_force(profile)
     groups = group_finding(profile) if answers.groups else None
+    derived = _in_force(profile, groups)
     order = _order(profile, derived, groups)
     parts = [
         _HEAD,
-        *release_part(answers),
+        *release_part(answers, usual_share(profile, answers.groups)),
         *_data(path, form or {}),
         *_columns(profile, domains or {}),
         *_groups(groups),
-        *_synthesis(profile, order, guarded, groups),
+        *_synthesis(profile, order, groups),
         *_rules(profile, order, derived, groups),
         *_domains(domains or {}),
         *_derived(profile, derived, groups),
         *closing_parts(proposal(profile, order), answers, list(_edit_rules(groups))),
     ]
     return "\n".join(parts).rstrip("\n") + "\n"
+
+
+def usual_share(profile: Profile, groups: bool = True) -> float | None:
+    """Return the share of records that a starter holds out; None where the file is too small."""
+    found = group_finding(profile) if groups else None
+    distinct = {column.name: column.distinct for column in profile.columns}
+    return usual_control(profile.rows, distinct[found.columns[0]] if found else None)
 
 
 def _data(path: str, form: Mapping[str, str]) -> list[str]:
@@ -129,12 +131,15 @@ def _columns(profile: Profile, domains: Mapping[str, Domain]) -> Iterator[str]:
     yield from column_blocks(profile, "columns", domains)
 
 
-def _in_force(profile: Profile) -> dict[str, Finding]:
+def _in_force(profile: Profile, groups: Finding | None) -> dict[str, Finding]:
     """Return the derived columns with what they follow from, the surest of several."""
     derived: dict[str, Finding] = {}
+    not_drawn = _not_drawn(profile, groups)
     for f in profile.findings:
         target, inputs = f.columns[:1], f.columns[1:]
         if f.code not in _CLEARLY_DERIVED or target[0] in derived:
+            continue
+        if not_drawn & {*f.columns} or not all(_is_drawn_so(n, target[0], groups) for n in inputs):
             continue
         if f.code == "arithmetic":
             possible = all(map(can_be_named, inputs))
@@ -186,9 +191,14 @@ def _edit_rules(groups: Finding | None) -> Iterator[str]:
         yield f"rules.adult = {{ then = {toml_value(rule)}, group = {key} }}"
 
 
+def _not_drawn(profile: Profile, groups: Finding | None) -> set[str]:
+    """Return the columns that are not part of the output, and the key of groups."""
+    return {*dropped(profile), *(groups.columns if groups else ())}
+
+
 def _order(profile: Profile, derived: Mapping[str, Finding], groups: Finding | None) -> list[str]:
     """Return the order of the file, long factors after it, looked-up columns after their source."""
-    no_data = {*dropped(profile), *(groups.columns if groups else ())}
+    no_data = _not_drawn(profile, groups)
     late = {f.columns[0] for f in profile.findings if f.code == "long-factor"}
     distinct = {column.name: column.distinct for column in profile.columns}
     drawn = [n for n in distinct if n not in no_data and n not in derived]
@@ -207,11 +217,9 @@ def dropped(profile: Profile) -> list[str]:
     return list(dict.fromkeys(f.columns[0] for f in profile.findings if f.code in _DROPPED))
 
 
-def _synthesis(
-    profile: Profile, order: Sequence[str], guarded: bool, groups: Finding | None
-) -> Iterator[str]:
+def _synthesis(profile: Profile, order: Sequence[str], groups: Finding | None) -> Iterator[str]:
     yield "[synthesis]"
-    yield from _GUARDED if guarded else _PLAIN
+    yield from _GUARDED
     key = groups.columns if groups else ()
     names = [name for name in dropped(profile) if name not in key]
     yield from weight_lines(names, chosen_weights(profile.findings), replaceable([profile]))

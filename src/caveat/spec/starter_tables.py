@@ -13,6 +13,7 @@ from caveat.spec.answers import (
     closing_parts,
     proposal_of_tables,
     release_part,
+    usual_control,
 )
 from caveat.spec.starter import dropped, guarded_lines, replaceable, weight_lines
 from caveat.spec.starter_columns import column_blocks
@@ -50,7 +51,8 @@ def starter_of_tables(
         Delimiter, decimal sign and encoding, if they were given.
     """
     given = [f"{key} = {toml_value(value)}" for key, value in (form or {}).items()]
-    parts = [_HEAD, *release_part(Answers()), *(["[data]", *given, ""] if given else [])]
+    held_out = usual_control(_people(profiles, links))
+    parts = [_HEAD, *release_part(Answers(), held_out), *(["[data]", *given, ""] if given else [])]
     for name, profile in profiles.items():
         parts += _table(name, profile, files[name], links)
     left_out = list(dict.fromkeys(c for held in _no_data(profiles, links).values() for c in held))
@@ -83,6 +85,12 @@ def _no_data(profiles: Mapping[str, Profile], links: Links) -> dict[str, list[st
         name: [column for column in dropped(profile) if column not in links.key_columns(name)]
         for name, profile in profiles.items()
     }
+
+
+def _people(profiles: Mapping[str, Profile], links: Links) -> int:
+    """Return the rows of the one table that belongs to no other; 0 if there are several."""
+    roots = [profile.rows for name, profile in profiles.items() if not links.parents.get(name)]
+    return roots[0] if len(roots) == 1 else 0
 
 
 def _weights(profiles: Mapping[str, Profile], links: Links) -> str | None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from caveat.errors import CaveatError
@@ -13,10 +14,12 @@ from caveat.table import Table
 
 __all__ = [
     "kept",
+    "look_ups",
     "one_stratum",
     "parents_first",
     "refuse_unknown",
     "single_columns",
+    "sources_first",
     "visit_order",
 ]
 
@@ -91,16 +94,80 @@ def one_stratum(given: Any) -> str:
     )
 
 
-def visit_order(table: Table, order: Sequence[str] | None, strata: str, weights: str) -> list[str]:
-    """Return the visit sequence: the named columns first, the others after them as they stand."""
+def visit_order(
+    table: Table,
+    order: Sequence[str] | None,
+    strata: str,
+    weights: str,
+    looked_up: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> list[str]:
+    """Return the visit sequence: the named columns first, the others after them as they stand.
+
+    Columns that are looked up and not named follow the columns that they are looked up by.
+    """
     given = [named(table, name, "order") for name in order or ()]
     repeated = [name for name in given if given.count(name) > 1]
     if repeated:
         what, where = f"{repeated[0]!r} is listed twice", "synthesis, order"
         raise CaveatError(what, where=where, do="list it once", entry=("order",))
     whole = [*given, *(name for name in table if name not in given)]
+    whole = sources_first(whole, looked_up, given)
     first = [strata] if strata else []
     return first + [name for name in whole if name not in (strata, weights)]
+
+
+def sources_first(
+    names: Sequence[str], looked_up: Mapping[str, Sequence[str]], fixed: Collection[str] = ()
+) -> list[str]:
+    """Return the names with each column that is looked up behind those it is looked up by.
+
+    Parameters
+    ----------
+    names
+        A visit sequence.
+    looked_up
+        The sources of columns.
+    fixed
+        Columns that stay where they are.
+
+    Examples
+    --------
+    >>> sources_first(["region", "age", "town", "sex"], {"region": ["town"]})
+    ['age', 'town', 'region', 'sex']
+    """
+    left = dict.fromkeys(names)
+    found: list[str] = []
+    waiting: list[str] = []
+    for name in names:
+        waiting.append(name)
+        while ready := [
+            n for n in waiting if n in fixed or not any(s in left for s in looked_up.get(n, ()))
+        ]:
+            found.append(ready[0])
+            waiting.remove(ready[0])
+            left.pop(ready[0])
+    return found + waiting
+
+
+def look_ups(options: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Return the columns that are looked up by the options, and what each is looked up by.
+
+    Examples
+    --------
+    >>> look_ups({"derived": {"bmi": "weight / height", "region": {"lookup": "town"}}})
+    {'region': ('town',)}
+    """
+    named_ones = options.get("predictors", {})
+    named_ones = named_ones if isinstance(named_ones, Mapping) else {}
+    found = {
+        name: how["lookup"]
+        for name, how in options.get("derived", {}).items()
+        if isinstance(how, Mapping) and "lookup" in how
+    }
+    for name, entry in options.get("columns", {}).items():
+        if entry.get("method") == "lookup":
+            found[name] = entry.get("predictors", named_ones.get(name, ()))
+    return {n: (by,) if isinstance(by, str) else tuple(by) for n, by in found.items()}
 
 
 def parents_first(order: Sequence[str], parents: Mapping[str, Any]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from caveat.errors import CaveatError
+from caveat.errors import CaveatError, Mistakes
 from caveat.showing import Summary, frame_of, in_short, on_page
 from caveat.synthesis._plan_checks import (
     DIAL,
@@ -40,6 +40,7 @@ from caveat.synthesis.methods import METHODS, Settings
 from caveat.synthesis.methods.ipf import margins_of
 from caveat.synthesis.options import (
     kept,
+    look_ups,
     parents_first,
     refuse_unknown,
     single_columns,
@@ -215,7 +216,7 @@ def make_plan(
     weights = named(table, options.get("weights", ""), "weights")
     strata = named(table, options.get("strata", ""), "strata")
     single = single_columns(options, table)
-    order = visit_order(table, options.get("order"), strata, weights)
+    order = visit_order(table, options.get("order"), strata, weights, look_ups(options))
     rules = tuple(parse_rule(text) for text in options.get("rules", ()))
     shared = {name: options[name] for name in SETTINGS if name in options}
     judged = judge(table) if judged is None else judged
@@ -301,17 +302,20 @@ def _column_plans(
     left = {*judged} - {*keep} | {name for name, of in rare.items() if of.how == LEFT_OUT}
     wanted = {n: {**shared, **single.get(n, {})} for n in order if n not in left}
     margins, parents = _margins(table, wanted, options, remarks)
-    for name in (name for name in parents_first(order, parents) if name not in columns):
-        given = {**shared, **single.get(name, {}), **parents.get(name, {})}
-        if name in judged:
-            remarks += said_about(
-                name, judged[name], given, name in keep, options.get("strata", "")
-            )
-        elif name in left:
-            refuse_strata(name, options.get("strata", ""))
-            given = {"method": "drop"}
-        before = {n: e for n, e in columns.items() if only_for.get(n, name) == name}
-        columns[name] = _column_plan(table, name, given, before, remarks)
+    with Mistakes() as mistakes:
+        for name in (name for name in parents_first(order, parents) if name not in columns):
+            given = {**shared, **single.get(name, {}), **parents.get(name, {})}
+            before = {n: e for n, e in columns.items() if only_for.get(n, name) == name}
+            columns[name] = ColumnPlan(Settings())  # for those behind it, if it is a mistake
+            with mistakes.caught():
+                if name in judged:
+                    remarks += said_about(
+                        name, judged[name], given, name in keep, options.get("strata", "")
+                    )
+                elif name in left:
+                    refuse_strata(name, options.get("strata", ""))
+                    given = {"method": "drop"}
+                columns[name] = _column_plan(table, name, given, before, remarks)
     return columns, margins
 
 

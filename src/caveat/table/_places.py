@@ -19,6 +19,8 @@ PLACES = (5, 8)
 MOSTLY = 0.75
 # Metres of a map are larger than this, and the largest less than so many times the smallest.
 METRES, FAR = 10_000, 5
+# Of three and more columns with so many places smaller ones are logarithms and rates, no degrees.
+LOGARITHMS = 20
 
 
 def find_coordinates(columns: Sequence[Values]) -> dict[str, str]:
@@ -41,7 +43,8 @@ def find_coordinates(columns: Sequence[Values]) -> dict[str, str]:
     free = [of for of in numbers if of.name not in found]
     like = [of for of in free if of.at_least(HALF) and _has_places(of)]
     for one, two in pairwise(like):
-        if place[two.name] == place[one.name] + 1 and _is_on_earth(one, two):
+        adjacent = place[two.name] == place[one.name] + 1
+        if adjacent and _is_on_earth(one, two, LOGARITHMS if len(like) > 2 else 0):
             for of in (one, two):
                 found[of.name] = f"{of.different}, which read as degrees of a place on earth"
     return found
@@ -61,10 +64,10 @@ def _has_places(of: Values) -> bool:
     return bool(fine.mean() >= MOSTLY and np.array_equal(np.round(some, most), some))
 
 
-def _is_on_earth(one: Values, two: Values) -> bool:
-    """Whether two columns are degrees of a region: one far from zero for its size."""
+def _is_on_earth(one: Values, two: Values, least: float) -> bool:
+    """Whether two columns are degrees of a region: one far from zero for its size, and at least."""
     low = [float(np.abs(of.levels[[0, -1]]).min()) for of in (one, two)]
     span = [float(of.levels[-1] - of.levels[0]) for of in (one, two)]
     far = [float(np.abs(of.levels[[0, -1]]).max()) for of in (one, two)]
     tight = any(a > 2 * b for a, b in zip(low, span, strict=True))
-    return tight and min(far) <= 90 and max(far) <= 180 and max(span) < 70
+    return tight and max(far) >= least and min(far) <= 90 and max(far) <= 180 and max(span) < 70

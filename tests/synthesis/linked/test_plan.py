@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.synthesis.linked.people import households, patients
 
+from caveat.errors import CaveatError
 from caveat.synthesis import Synthesizer
 
 
@@ -49,3 +51,11 @@ def test_the_plan_can_be_read():
     assert text.startswith("groups:\n  number of members  cart\n")
     assert "size  derived: sum(1)" in text
     assert "every group gets an adult: rule 'any(age >= 18)' was found" in text
+
+
+def test_all_mistakes_are_one_error():
+    wrong = {name: {"method": "none"} for name in ("income", "role", "region")}
+    with pytest.raises(CaveatError) as caught:
+        Synthesizer(groups="hh", columns=wrong).plan(households())
+    found = [error.column for error in (caught.value, *caught.value.others)]
+    assert found == ["region", "role", "income"]

@@ -17,6 +17,7 @@ from caveat.synthesis.derived import computed
 from caveat.synthesis.linked.model import LinkedModel, fit_linked
 from caveat.synthesis.linked.plan import LinkedPlan, kind_columns, make_linked_plan
 from caveat.synthesis.model import LogProb, whole_number
+from caveat.synthesis.options import look_ups, sources_first
 from caveat.synthesis.replacing import Replaced, dropping
 from caveat.table import Column, Kind, Table
 from caveat.table.grouping import (
@@ -98,6 +99,7 @@ def _after_members(table: Table, groups: Groups, options: Mapping[str, Any]) -> 
     """Return the columns of groups that the visit sequence has behind one of the members."""
     given = [n for n in options.get("order") or () if n in table]
     whole = [*given, *(n for n in table if n not in given)]
+    whole = sources_first(whole, look_ups(options), given)
     constant = (groups.key, *(groups.constant or ()))
     left = {*options.get("drop", ()), options.get("weights", "")}
     judged = options.get("judged")

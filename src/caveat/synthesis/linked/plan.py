@@ -9,7 +9,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
-from caveat.errors import CaveatError
+from caveat.errors import CaveatError, Mistakes
 from caveat.expressions import Expression
 from caveat.synthesis.choosing import all_or_named
 from caveat.synthesis.leaving_out import left_out
@@ -24,6 +24,7 @@ from caveat.synthesis.linked.checks import (
 from caveat.synthesis.linked.stages import Drawn, Shape, Stage, number_of, shape_of
 from caveat.synthesis.linked.unfold import complete, least_children, unfold
 from caveat.synthesis.methods import Settings
+from caveat.synthesis.options import look_ups, sources_first
 from caveat.synthesis.plan import GIVEN, ColumnPlan, Plan, make_plan
 from caveat.synthesis.pooling import (
     LEFT_OUT,
@@ -198,7 +199,7 @@ def make_linked_plan(
     remarks += _incomplete(linked, complete(linked, shape), shape)
     tables = unfold(linked, shape)
     shape = tuple(stage for stage in shape if tables[stage.name].n_rows)
-    plans = {stage.name: _stage_plan(linked, stage, shape, tables, options) for stage in shape}
+    plans = _stage_plans(linked, shape, tables, options)
     check_rules(options["rules"], shape, plans)
     for plan in plans.values():
         remarks += [remark for remark in plan.remarks if remark not in remarks]
@@ -238,6 +239,21 @@ def _rare(
         if of:
             found[name] = of
     return found
+
+
+def _stage_plans(
+    linked: Linked,
+    shape: tuple[Stage, ...],
+    tables: Mapping[str, Table],
+    options: Mapping[str, Any],
+) -> dict[str, Plan]:
+    """Return the plan of each stage; the mistakes of all of them are one error."""
+    plans = {}
+    with Mistakes() as mistakes:
+        for stage in shape:
+            with mistakes.caught():
+                plans[stage.name] = _stage_plan(linked, stage, shape, tables, options)
+    return plans
 
 
 def _stage_plan(
@@ -289,6 +305,7 @@ def _drawn(
     told = context or kind_columns(linked.tables[table], columns) or columns[:FEW_COLUMNS]
     if linked.parent_of(table) is not None and table not in linked.order:
         columns = _kind_first(linked.tables[table], columns, told, options.get("order") or ())
+    columns = tuple(sources_first(columns, look_ups(options), options.get("order") or ()))
     return Drawn(
         (
             *map(number_of, linked.children_of(table)),

@@ -455,12 +455,14 @@ def test_cleared_tables_are_in_the_folder_and_may_leave_it(tmp_path):
     assert {name: (again / "public" / "margins" / name).read_bytes() for name in tables} == before
 
 
-def test_a_column_with_one_value_is_no_target(tmp_path: Path) -> None:
+def test_what_is_constant_or_looked_up_by_a_key_is_no_target(tmp_path: Path) -> None:
     rng = np.random.default_rng(12)
     people = {"sex": rng.integers(1, 3, 300), "pay": rng.integers(0, 6, 300), "wave": [3] * 300}
+    people["title"] = 3 - people["sex"]
     write(Table.from_frame(people), tmp_path / "people.csv", confidential=True)
     (tmp_path / "release.toml").write_text(
         "[release]\nseed = 1\n[data]\npath = 'people.csv'\n[synthesis]\nmethod = 'sample'\n"
+        "derived = { title = { lookup = 'sex' } }\n"
         "[[scenario]]\nname = 'n'\nattacker = 'release'\nkeys = ['sex']\n"
     )
     content = Release.from_toml(tmp_path / "release.toml").run(threads=1, date=DATE).evidence

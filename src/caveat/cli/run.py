@@ -16,17 +16,13 @@ from caveat.cli.reading import check_file
 from caveat.errors import FEW, CaveatWarning
 from caveat.evidence import FEWEST, withheld
 from caveat.evidence.manifest import PUBLIC, listed, name_in, place_in
-from caveat.evidence.verdict import state_of
+from caveat.evidence.verdict import Limited, limited_in
 from caveat.seeds import TRIAL
-from caveat.units import SIGNS, printed
 
 if TYPE_CHECKING:
     from caveat.release.outcome import Outcome
 
 __all__ = ["run"]
-
-STATES = {"not met": "broken"}
-"""How the state of a limit is printed, where it is called otherwise."""
 
 
 def run(
@@ -104,9 +100,7 @@ def _print(outcome: Outcome) -> None:
         console.remark(f"note: {remark}")
     from caveat.report.verdict import headline, reasons
 
-    sections = [(s["name"], s["measurements"]) for s in content["scenarios"]]
-    sections.append(("utility", content["utility"]["measurements"]))
-    limited = [(name, m) for name, found in sections for m in found if m["limit"] is not None]
+    limited = list(limited_in(content))
     if limited:
         console.out.print(_limits(limited, content["measures"]), markup=False)
     else:
@@ -169,27 +163,23 @@ def _by_attacker(few: list[str], content: Mapping[str, Any]) -> list[str]:
     return [f"{name}{listed(measures, FEW)}" for name, measures in told.items()]
 
 
-def _limits(limited: list[tuple[str, Mapping[str, Any]]], measures: Mapping[str, Any]) -> Grid:
+def _limits(limited: list[Limited], measures: Mapping[str, Any]) -> Grid:
+    """Return the limits, each with its worst result over targets and copies."""
+    from caveat.report.numbers import limit_text, number
+
     grid = Grid(box=None, title="limits", title_justify="left", title_style="bold")
-    for i, name in enumerate(("", "measure", "target", "value", "limit", "")):
-        grid.add_column(name, justify="right" if i in (3, 4) else "left", header_style="dim")
-    for name, m in limited:
+    for name in ("", "measure", "worst", "value", "baseline", "control", "limit", ""):
+        number_like = name in ("value", "baseline", "control")
+        grid.add_column(name, justify="right" if number_like else "left", header_style="dim")
+    for limit in limited:
+        m = limit.worst
         unit = measures[m["measure"]]["unit"]
-        value = "none"
-        if m["value"] is not None:
-            value = f"{printed(m['value'], unit):.4g} {SIGNS[unit]}".rstrip()
-        state = STATES.get(state_of(m), state_of(m))
-        limit = _limit(m["limit"], unit)
-        grid.add_row(name, m["measure"], _about(m), value, limit, state)
+        sides = (m["value"], m.get("baseline", m.get("resample")), m.get("control"))
+        values = [number(value, m["measure"], unit) for value in sides]
+        worst = f"{_about(m)} (of {limit.results})" if limit.results > 1 else _about(m)
+        text = limit_text(m["limit"], "", unit, m.get("rise")).strip()
+        grid.add_row(limit.where, m["measure"], worst, *values, text, limit.state)
     return grid
-
-
-def _limit(ends: Mapping[str, Any], unit: str) -> str:
-    """Return a limit as signs."""
-    signs = (("least", "≥"), ("most", "≤"), ("above", "above control ≤"))
-    return " and ".join(
-        f"{sign} {printed(ends[end], unit):g}" for end, sign in signs if ends.get(end) is not None
-    )
 
 
 def _about(m: Mapping[str, Any]) -> str:

@@ -14,6 +14,7 @@ from caveat.release.collected import Collected
 from caveat.release.material import Material
 from caveat.risk import MEASURES, Audit, audit_pairs
 from caveat.spec.scenarios import ScenarioSpec
+from caveat.synthesis.plan import Plan
 from caveat.table.grouping import size_columns
 from caveat.table.members import Members
 from caveat.table.per_group import SIZE
@@ -41,9 +42,11 @@ def collect_audit(material: Material, spec: ScenarioSpec, signs: Signs, done: Do
     if targets is None:
         original = pairs[0].original
         others = [name for name in original if name not in keys]
-        # There is nothing to learn about a column with a single value.
+        # There is nothing to learn about a column with a single value, or about one that is looked
+        # up by what the attacker knows.
+        known = {*keys, *_looked_up_by(keys, material.plan)}
         varied = [name for name in others if np.count_nonzero(original[name].counts) > 1]
-        targets = tuple(varied or others)
+        targets = tuple([name for name in varied if name not in known] or varied or others)
     about_targets = [m for m in spec.measures if "target" in MEASURES[m].needs and not targets]
     found = audit_pairs(
         pairs,
@@ -66,6 +69,16 @@ def collect_audit(material: Material, spec: ScenarioSpec, signs: Signs, done: Do
         remarks=[*content["differences"], *content["remarks"]],
         at_risk=_at_risk(found, spec, signs, members),
     )
+
+
+def _looked_up_by(keys: Sequence[str], plan: Plan | None) -> set[str]:
+    """Return the columns that are looked up by keys alone."""
+    columns = {} if plan is None else plan.columns
+    return {
+        name
+        for name, column in columns.items()
+        if column.settings.method == "lookup" and set(column.predictors) <= set(keys)
+    }
 
 
 def as_groups(

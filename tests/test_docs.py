@@ -55,7 +55,9 @@ INSIDE = {
     "caveat.table.align_copies", "caveat.risk.ENTRIES", "caveat.risk.Joint",
     "caveat.risk.audit_pairs", "caveat.risk.cross", "caveat.risk.disclosure_of_codes",
     "caveat.risk.key_cells", "caveat.utility.compare_pairs", "caveat.utility.entries",
-    "caveat.evidence.FORMAT", "caveat.evidence.text_of", "caveat.spec.starter.released",
+    "caveat.evidence.FORMAT", "caveat.evidence.text_of", "caveat.evidence.verdict_of",
+    "caveat.evidence.with_verdict",
+    "caveat.spec.starter.released",
     "caveat.spec.starter.group_finding", "caveat.spec.starter.guarded_lines",
     "caveat.spec.starter.dropped", "caveat.spec.starter.replaceable",
     "caveat.spec.starter.weight_lines",
@@ -265,7 +267,7 @@ def test_examples_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_the_tutorial_goes_as_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Files are written, commands run in order, and every line shown as output was printed."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("COLUMNS", "100")
     printed = ""
     for kind, body in BLOCK.findall((DOCS / TUTORIAL).read_text("utf-8")):
         if kind == "python":
@@ -278,7 +280,7 @@ def test_the_tutorial_goes_as_it_says(tmp_path: Path, monkeypatch: pytest.Monkey
             printed = done.stdout
         elif kind == "text":
             lines = {line.rstrip() for line in printed.splitlines()}
-            assert [line for line in body.splitlines() if line not in lines] == []
+            assert [line for line in body.splitlines() if line not in lines] == [], printed
     assert Path("first/inside/report.html").exists()
     assert Path("for-students.html").exists()
 

@@ -241,7 +241,7 @@ def test_what_stands_in_comments_can_be_put_in_force(tmp_path: Path) -> None:
     spec = ReleaseSpec.from_toml(out)
     spec.check(spec.read_data())
     assert [s.attacker for s in spec.scenarios] == ["release", "strong"]
-    assert [str(limit) for limit in spec.scenarios[0].limits] == ["repU ≤ 5", "DiSCO ≤ 5"]
+    assert [str(limit) for limit in spec.scenarios[0].limits] == ["DiSCO above control ≤ 2 points"]
     assert (spec.release.seed, spec.release.control) == (1, 0.2)
     assert spec.utility.models == ("income ~ age + sex",)
 

@@ -84,7 +84,8 @@ def test_what_the_starter_decides_is_in_the_starter(profile: Profile) -> None:
     assert held["[synthesis] weights"] == (content["synthesis"]["weights"],)
     people = look(survey(rows=500))
     held = {d.entry: d.columns for d in settled_decisions(people)}
-    assert set(held["[synthesis] drop"]) == set(tomllib.loads(starter(people))["synthesis"]["drop"])
+    synthesis = tomllib.loads(starter(people))["synthesis"]
+    assert set(held["[synthesis] replace"]) == set(synthesis["replace"])
 
 
 def test_the_proposed_keys_are_those_of_the_starter(profile: Profile) -> None:

@@ -51,7 +51,11 @@ def test_without_telling_names_short_columns_are_proposed_that_do_not_follow_fro
 
 
 def test_tables_have_their_keys_together() -> None:
-    profiles = {"homes": look({"region": AREA}), "people": look({"sex": PEOPLE["sex"]})}
-    released = {"homes": ["region"], "people": ["sex"]}
+    people = look({name: PEOPLE[name] for name in ("sex", "pay")})
+    profiles = {"homes": look({"region": AREA}), "people": people}
+    released = {"homes": ["region"], "people": ["sex", "pay"]}
     assert candidates_of_tables(profiles, released) == ["sex", "region"]
     assert proposal_of_tables(profiles, released) == (["sex", "region"], [])
+    # What is left must be something to learn.
+    released["people"] = ["sex"]
+    assert proposal_of_tables(profiles, released) == (["sex"], ["region"])

@@ -44,7 +44,7 @@ COMMANDS = {
     "study": "Rerun a published experiment and print our numbers beside the printed ones.",
     "synth": "Make synthetic copies of a table by guarded trees, or as the specification says.",
     "tables": "Make tables of counts or magnitudes in which no hidden cell can be computed.",
-    "tune": "Find the setting that meets your limits and keeps most utility.",
+    "tune": "Find the setting that meets the limits of a specification and keeps most utility.",
     "attack": "Attack a release: with the strong attacker, exact or by simulation, or with "
     "ordinary means. Each attack is a command of its own.",
     "generator": "Install, list and try generators that are not ours; see the page on generators.",

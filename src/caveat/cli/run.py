@@ -106,7 +106,7 @@ def _print(outcome: Outcome) -> None:
     else:
         console.out.print("no limit is set: the evidence says what was measured", markup=False)
     for lead, text in (("verdict", headline(content)), *reasons(content)):
-        console.out.print(f"{lead}: {text}", markup=False, soft_wrap=True)
+        console.out.print(f"{lead}: {_plain(text)}", markup=False, soft_wrap=True)
     few = "; ".join(_by_attacker(withheld(dict(content)), content))
     if few:
         console.out.print(f"\nnot in the external report, fewer than {FEWEST} records behind it: "
@@ -170,7 +170,12 @@ def _limits(limited: list[Limited], measures: Mapping[str, Any]) -> Grid:
     grid = Grid(box=None, title="limits", title_justify="left", title_style="bold")
     for name in ("", "measure", "worst", "value", "baseline", "control", "limit", ""):
         number_like = name in ("value", "baseline", "control")
-        grid.add_column(name, justify="right" if number_like else "left", header_style="dim")
+        grid.add_column(
+            name,
+            justify="right" if number_like else "left",
+            header_style="dim",
+            no_wrap=number_like or name == "limit",
+        )
     for limit in limited:
         m = limit.worst
         unit = measures[m["measure"]]["unit"]
@@ -178,8 +183,17 @@ def _limits(limited: list[Limited], measures: Mapping[str, Any]) -> Grid:
         values = [number(value, m["measure"], unit) for value in sides]
         worst = f"{_about(m)} (of {limit.results})" if limit.results > 1 else _about(m)
         text = limit_text(m["limit"], "", unit, m.get("rise")).strip()
-        grid.add_row(limit.where, m["measure"], worst, *values, text, limit.state)
+        grid.add_row(
+            limit.where, m["measure"], worst, *map(_plain, values), _plain(text), limit.state
+        )
     return grid
+
+
+def _plain(text: str) -> str:
+    """Return a text of the report for a terminal, where joined spaces are harder to search for."""
+    from caveat.report.numbers import NBSP
+
+    return text.replace(NBSP, " ")
 
 
 def _about(m: Mapping[str, Any]) -> str:

@@ -33,7 +33,7 @@ from caveat.findings.shape import (
 from caveat.findings.spikes import find_spikes
 from caveat.findings.weights import find_weights
 from caveat.table.column import Kind
-from caveat.table.identifying import judge
+from caveat.table.identifying import Judgement, judge
 from caveat.table.table import Table
 
 __all__ = ["CATALOGUE", "TOPICS", "ColumnProfile", "Finding", "Profile", "Strength", "look"]
@@ -69,9 +69,7 @@ def look(data: Any) -> Profile:
     original = _table(data)
     compact = Table({name: original[name].compact() for name in original}, original.backend)
     found, table = find_codes_and_kinds(compact)
-    repairs = [Finding(note.code, (), f"{note}.") for note in original.notes
-               if note.code in CATALOGUE]  # fmt: skip
-    findings = [*repairs, *found]
+    findings = [*_repairs(original), *found]
     weighing = find_weights(table)
     weights = [f.columns[0] for f in weighing]
     # Weights are no data: nothing else about them has to be decided.
@@ -79,10 +77,7 @@ def look(data: Any) -> Profile:
     data = table.drop(weights)
     judged = judge(compact.drop(weights))
     for name in data:
-        shapes = find_shapes(compact[name], table[name], name, judged.get(name))
-        findings += shapes
-        if name not in judged and not any(f.code == "constant" for f in shapes):
-            findings += find_spikes(table[name], name)
+        findings += _of_one_column(compact, table, name, judged.get(name))
     keys = [name for name, of in judged.items() if of.code == "group-key"]
     grouped = find_groups(compact, keys, table)
     findings += grouped
@@ -120,6 +115,21 @@ def _table(data: Any) -> Table:
 
         return read(data)
     return Table.from_frame(data)
+
+
+def _repairs(original: Table) -> list[Finding]:
+    """Report what the reader of the file mended."""
+    notes = [note for note in original.notes if note.code in CATALOGUE]
+    return [Finding(note.code, (), f"{note}.") for note in notes]
+
+
+def _of_one_column(
+    compact: Table, table: Table, name: str, judgement: Judgement | None
+) -> list[Finding]:
+    shapes = find_shapes(compact[name], table[name], name, judgement)
+    if judgement is not None or any(f.code == "constant" for f in shapes):
+        return shapes
+    return [*shapes, *find_spikes(table[name], name)]
 
 
 def _without_left_out(findings: list[Finding]) -> list[Finding]:

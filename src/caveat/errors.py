@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import difflib
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 __all__ = ["FEW", "CaveatError", "CaveatWarning", "Mistakes", "about", "commands_in", "hint"]
 
@@ -30,6 +31,9 @@ class CaveatError(Exception):
     entry
         The entry of a specification that it is about, as far as the place knows it that raises the
         error: the end of its path, such as ``("rules", 0)``.
+    code
+        What is wrong, for programs: subject, thing and problem, as in ``data.file.unreadable``. The
+        words of a message may change, its code does not.
 
     Examples
     --------
@@ -47,14 +51,16 @@ class CaveatError(Exception):
         do: str | None = None,
         column: str | None = None,
         row: int | None = None,
-        entry: tuple[str | int, ...] = (),
+        entry: Iterable[str | int] = (),
+        code: str = "",
     ) -> None:
+        self.code = code
         self.what = what
         self.where = where
         self.do = do
         self.column = column
         self.row = row
-        self.entry = entry
+        self.entry = tuple(entry)
         self.others: tuple[CaveatError, ...] = ()
         place = f"{_shown(self.place)}: " if self.place else ""
         advice = f"; {_shown(do, LISTS)}" if do else ""
@@ -62,6 +68,28 @@ class CaveatError(Exception):
 
     def __str__(self) -> str:
         return "\n".join([str(self.args[0]), *map(str, self.others)])
+
+    def replaced(self, **parts: Any) -> CaveatError:
+        """Return the same error with other parts: who catches it may know the place better.
+
+        Parameters
+        ----------
+        parts
+            As for the class; the others stay.
+
+        Examples
+        --------
+        >>> error = CaveatError("a value is infinite", column="income", code="data.value.infinite")
+        >>> print(error.replaced(where="survey.csv"))
+        survey.csv, column income: a value is infinite.
+        """
+        return CaveatError(**self.parts | parts)
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """What the class takes, to make the error again elsewhere."""
+        names = ("what", "where", "do", "column", "row", "entry", "code")
+        return {name: getattr(self, name) for name in names}
 
     @property
     def place(self) -> str:

@@ -99,8 +99,7 @@ def own_version(name: str = "caveat") -> str:
 class Refused(NamedTuple):
     """A mistake of the user's that a worker has found, on its way back."""
 
-    what: str
-    told: dict[str, Any]
+    parts: dict[str, Any]
 
 
 def call(version: str, task: Callable[[Item], Result], item: Item) -> Result | Refused:
@@ -114,19 +113,23 @@ def call(version: str, task: Callable[[Item], Result], item: Item) -> Result | R
         The task.
     """
     if own_version() != version:
-        what = f"a worker has caveat {own_version()}, and this is {version}"
-        return Refused(what, {"where": "cluster", "do": "install the same version everywhere"})
+        mismatch = CaveatError(
+            f"a worker has caveat {own_version()}, and this is {version}",
+            where="cluster",
+            do="install the same version everywhere",
+            code="cluster.version.mismatch",
+        )
+        return Refused(mismatch.parts)
     try:
         return task(item)
     except CaveatError as error:
-        names = ("where", "do", "column", "row", "entry")
-        return Refused(error.what, {name: getattr(error, name) for name in names})
+        return Refused(error.parts)
 
 
 def answer(result: Result | Refused) -> Result:
     """Return the result of a task, or raise what its worker has found."""
     if isinstance(result, Refused):
-        raise CaveatError(result.what, **result.told)
+        raise CaveatError(**result.parts)
     return result
 
 

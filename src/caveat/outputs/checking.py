@@ -188,9 +188,7 @@ def _check(path: Path, rules: Rules, described: Described | None) -> Checked:
         if error.where and str(path) in error.where:
             raise
         where = f"{path}, {error.where}" if error.where else str(path)
-        raise CaveatError(
-            error.what, where=where, do=error.do, column=error.column, row=error.row
-        ) from None
+        raise error.replaced(where=where) from None
     return _custom(name, "its form is not known, and nothing about it was checked")
 
 

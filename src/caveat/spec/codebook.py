@@ -223,9 +223,7 @@ def _columns(table: Table, where: str, decimal: str) -> dict[str, Domain]:
         try:
             _add(found.setdefault(name, _Draft()), line, decimal)
         except CaveatError as error:
-            raise CaveatError(
-                error.what, where=where, column=name or None, row=row, do=error.do
-            ) from None
+            raise error.replaced(where=where, column=name or None, row=row) from None
     return {name: Domain(tuple(d.levels), d.range, d.missing) for name, d in found.items()}
 
 

@@ -127,7 +127,9 @@ class Document:
                 raise
             place = (error.place or path.name).replace(str(path), path.name)
             what = f"{dotted(entry)}: {place}: {error.what}"
-            raise CaveatError(what, where=self.where(*entry), do=error.do) from error
+            raise CaveatError(
+                what, where=self.where(*entry), do=error.do, code=error.code
+            ) from error
 
     def _located(self, place: Entry, error: CaveatError) -> CaveatError:
         name = dotted(place)
@@ -136,7 +138,7 @@ class Document:
         if error.row:
             name += f", row {error.row:,}"
         what = error.what if error.what.startswith(name) else f"{name}: {error.what}"
-        return CaveatError(what, where=self.where(*place), do=error.do)
+        return CaveatError(what, where=self.where(*place), do=error.do, code=error.code)
 
     def _part(self, entry: Entry, error: CaveatError) -> Entry:
         """Return the part of an entry that an error is about, as far as it names one."""

@@ -186,7 +186,7 @@ class ColumnFits:
         except CaveatError as error:
             if error.place:
                 raise
-            raise CaveatError(error.what, where="synthesis", do=error.do, column=name) from error
+            raise error.replaced(where="synthesis", column=name) from error
 
     def _model(self, name: str) -> ColumnModel:
         entry, column, coding = self.plan.columns[name], self.table[name], self.cells[name].coding

@@ -355,10 +355,9 @@ class _about:  # noqa: N801 - reads as a sentence
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         if isinstance(error, CaveatError) and not error.place:
-            raise CaveatError(
-                error.what, where="synthesis, replace", do=error.do, column=self.name,
-                entry=("replace", self.name),
-            ) from None  # fmt: skip
+            raise error.replaced(
+                where="synthesis, replace", column=self.name, entry=("replace", self.name)
+            ) from None
 
 
 # -------------------------------------------------------------------------------------------------

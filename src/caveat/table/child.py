@@ -428,8 +428,7 @@ def _answer(task: Mapping[str, Any], out: BinaryIO) -> None:
         result = {"backend": found.backend} if isinstance(found, Table) else {"value": found}
         _send(out, {**result, "warnings": said})
     except CaveatError as error:
-        parts = ("what", "where", "do", "column", "row")
-        _send(out, {"error": {part: getattr(error, part) for part in parts}})
+        _send(out, {"error": error.parts})
     except OSError as error:
         short = is_memory_short(error)
         _send(out, {"memory": True} if short else {"system": [error.errno, error.strerror]})

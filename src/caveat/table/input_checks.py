@@ -73,7 +73,7 @@ def in_file(error: CaveatError, path: Path) -> CaveatError:
         where = place
     elif not where.startswith((place, str(file_of(path)))):
         where = f"{place}, {where}"
-    return CaveatError(error.what, where=where, do=error.do, column=error.column, row=error.row)
+    return error.replaced(where=where)
 
 
 def unreadable(error: OSError, path: Path) -> Exception:

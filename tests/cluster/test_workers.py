@@ -42,7 +42,7 @@ def test_another_error_is_no_mistake_of_the_users() -> None:
 def test_a_task_of_another_version_is_refused() -> None:
     sent = call("0.0.0", double, 2)
     assert isinstance(sent, Refused)
-    assert sent.what == f"a worker has caveat {caveat.__version__}, and this is 0.0.0"
+    assert sent.parts["code"] == "cluster.version.mismatch"
 
 
 def test_work_runs_where_it_is_told_to_and_nowhere_else_afterwards() -> None:

@@ -86,12 +86,13 @@ DECISIONS = {
     'unit = "record"': 'unit = "person"',
     'purpose = ""': 'purpose = "teaching"',
     'recipients = ""': 'recipients = "students of a statistics course"',
-    "# control = 0.2": "control = 0.2",
-    'drop = ["person"]': 'drop = ["person", "interviewed"]',
+    'replace = { person = "id" }': 'drop = ["person", "interviewed"]',
     '  "interviewed",\n': "",
     '# targets = ["…"]  # what': 'targets = ["income", "satisfied"]  # what',
-    "# limits = { repU": "limits = { repU",
-    '# targets = ["…"]  # without it': 'limits = { strongShare = 10 }\ntargets = ["satisfied"]  #',
+    '# targets = ["…"]  # by default': 'targets = ["satisfied"]  # by default also',
+    "limits = { membershipShare = 20 }": (
+        "limits = { membershipShare = 20, strongShare = { above = 2 } }"
+    ),
     "# models = [": "models = [",
 }
 MAP = """

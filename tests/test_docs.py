@@ -267,7 +267,7 @@ def test_examples_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_the_tutorial_goes_as_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Files are written, commands run in order, and every line shown as output was printed."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("COLUMNS", "80")
     printed = ""
     for kind, body in BLOCK.findall((DOCS / TUTORIAL).read_text("utf-8")):
         if kind == "python":

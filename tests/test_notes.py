@@ -59,6 +59,16 @@ PUBLIC = {
     "own-structure": "a lower bound: on guarded trees the likelihood ratio under one structure "
     "drawn by the attacker finds {share:.0f} ± {error:.0f} % of what the exact attacker finds, who "
     "also has the structure of the release",
+    "no-target": "every released column is a key: nothing is left to learn",
+    "budget": "each further release would spend budget of the guarantee",
+    "no-dial": "the release is not drawn from trees that have a dial",
+    "nothing-to-compare": "it has neither a control nor a baseline here",
+    "no-coefficient": "no column of the original can be explained by others",
+    "no-regression": "no column of the original can be explained by others",
+    "regressions": "{n:,} regressions",
+    "pairs-kept": "on {columns:,} of {of:,} columns, drawn at random",
+    "no-correlation": "no two columns of the original go together",
+    "sampled-columns": "on {columns:,} of {of:,} columns, drawn at random",
     "can-only-be-run": "the generator is not ours: it can be run, but the probability of what it "
     "makes is not known",
 }

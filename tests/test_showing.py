@@ -139,6 +139,7 @@ def test_dir_and_signatures_tell_what_there_is():
     assert dir(caveat) == sorted(caveat.__all__)
     given = set(inspect.signature(caveat.Synthesizer).parameters)
     plan = {"seed", "key", "threads", "anyway", "groups", "budget", "epsilon", "delta", "poisson"}
+    plan |= {"replace"}
     assert given == {*plan, *TOP_LEVEL, *SETTINGS}
     synthesizer = caveat.Synthesizer(seed=3, minbucket=7, method="cart")
     assert synthesizer.options == {"minbucket": 7, "method": "cart"}

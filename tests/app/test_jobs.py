@@ -178,7 +178,7 @@ def test_a_server_that_was_started_again_goes_on(project):
     assert "<progress" in text
     assert "Cancel" in text
     wait(project, "done")
-    assert "1 of 2 limits are met" in again.get(project.url("run")).text
+    assert "The last run is done" in again.get(project.url("run")).text
 
 
 def test_the_page_cancels(project):

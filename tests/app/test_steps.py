@@ -173,7 +173,7 @@ def test_attackers_are_changed_added_and_removed(here, project):
     limits = {"measure": ["repU", "DiSCO"], "limit-repU": "5", "limit-DiSCO": "2.5 %"}
     send(here, project, "attackers", scenario="0", **fields, **limits)
     first = content(project)["scenario"][0]
-    assert first["limits"] == {"repU": 5, "DiSCO": 2.5}
+    assert first["limits"] == {"repU": 5, "DiSCO": {"above": 2.5}}
     assert first["keys"] == ["age", "sex"]
     assert "repU at most 5 %" in here.get(project.url("attackers")).text
     send(here, project, "attackers", scenario="2", **fields)

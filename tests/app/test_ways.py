@@ -96,7 +96,8 @@ def test_a_messy_file_becomes_a_release(of_messy, way, pictures):
     assert content["scenario"][0]["limits"] == {"DiSCO": {"above": 2}, "repU": 20}
     made = read(place_in(of_messy / "release", "synthetic-1.csv"))
     assert made.n_rows == 720
-    assert "Lfd Nr" not in made
+    assert content["synthesis"]["replace"] == {"Lfd Nr": "id"}
+    assert not set(made["Lfd Nr"].levels.tolist()) & set(range(1, 901))
     assert "leer" not in made
     assert "nord" not in made["<i>Region</i>"].levels.tolist()
     way.press("Read the report")

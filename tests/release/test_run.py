@@ -386,7 +386,7 @@ def test_the_command_prints_the_limits_and_exits_with_3(specification, tmp_path)
     result = CliRunner().invoke(app, ["run", str(path), "--folder", str(tmp_path / "a b")])
     assert result.exit_code == 3, result.output
     assert "DiSCO" in result.output
-    assert "broken" in result.output
+    assert "not met" in result.output
     assert (tmp_path / "a b" / "inside/evidence.json").exists()
     met = specification(("DiSCO = 5, ", ""), ("limits = { strongWorst = 50 }\n", ""))
     result = CliRunner().invoke(app, ["run", str(met), "--folder", str(tmp_path / "met")])

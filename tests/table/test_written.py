@@ -61,7 +61,7 @@ def test_what_only_resembles_a_date(values):
 
 
 def test_numbers_as_text_with_a_code():
-    profile = look({"months": [str(v) for v in ([-8] * 100 + list(range(1, 41)))]})
+    profile = look({"months": [str(v) for v in ([-8] * 100 + list(range(1, 41)) * 2)]})
     (code,) = profile.about("missing-code")
     assert code.suggestion == {"missing": ["-8"]}
     assert code.rows == 100

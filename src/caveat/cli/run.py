@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping
+from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from rich.markup import escape
 from rich.table import Table as Grid
 
 from caveat.cli import console
@@ -23,6 +25,10 @@ if TYPE_CHECKING:
     from caveat.release.outcome import Outcome
 
 __all__ = ["run"]
+
+# The columns of the limits, which fit into a terminal of 80 characters.
+COLUMNS = {"limit": 7, "measure": 21, "value": 6, "baseline": 8, "control": 7, "allowed": 25}
+NUMBERS = ("value", "baseline", "control")
 
 
 def run(
@@ -102,7 +108,8 @@ def _print(outcome: Outcome) -> None:
 
     limited = list(limited_in(content))
     if limited:
-        console.out.print(_limits(limited, content["measures"]), markup=False)
+        for grid in _limits(limited, content["measures"]):
+            console.out.print(grid)
     else:
         console.out.print("no limit is set: the evidence says what was measured", markup=False)
     for lead, text in (("verdict", headline(content)), *reasons(content)):
@@ -163,30 +170,26 @@ def _by_attacker(few: list[str], content: Mapping[str, Any]) -> list[str]:
     return [f"{name}{listed(measures, FEW)}" for name, measures in told.items()]
 
 
-def _limits(limited: list[Limited], measures: Mapping[str, Any]) -> Grid:
-    """Return the limits, each with its worst result over targets and copies."""
+def _limits(limited: list[Limited], measures: Mapping[str, Any]) -> Iterator[Grid]:
+    """Return the limits of each attacker, each with its worst result over targets and copies."""
     from caveat.report.numbers import limit_text, number
 
-    grid = Grid(box=None, title="limits", title_justify="left", title_style="bold")
-    for name in ("", "measure", "worst", "value", "baseline", "control", "limit", ""):
-        number_like = name in ("value", "baseline", "control")
-        grid.add_column(
-            name,
-            justify="right" if number_like else "left",
-            header_style="dim",
-            no_wrap=number_like or name == "limit",
-        )
-    for limit in limited:
-        m = limit.worst
-        unit = measures[m["measure"]]["unit"]
-        sides = (m["value"], m.get("baseline", m.get("resample")), m.get("control"))
-        values = [number(value, m["measure"], unit) for value in sides]
-        worst = f"{_about(m)} (of {limit.results})" if limit.results > 1 else _about(m)
-        text = limit_text(m["limit"], "", unit, m.get("rise")).strip()
-        grid.add_row(
-            limit.where, m["measure"], worst, *map(_plain, values), _plain(text), limit.state
-        )
-    return grid
+    for i, (where, limits) in enumerate(groupby(limited, key=lambda limit: limit.where)):
+        grid = Grid(box=None, padding=(0, 1, 0, 0), show_header=not i)
+        grid.title, grid.title_justify, grid.title_style = escape(where), "left", "bold"
+        for name, width in COLUMNS.items():
+            justify: Literal["left", "right"] = "right" if name in NUMBERS else "left"
+            grid.add_column(name, justify=justify, header_style="dim", width=width)
+        for limit in limits:
+            m = limit.worst
+            unit = measures[m["measure"]]["unit"]
+            sides = (m["value"], m.get("baseline", m.get("resample")), m.get("control"))
+            values = [_plain(number(value, m["measure"], unit)) for value in sides]
+            what = ", ".join(part for part in (m["measure"], _about(m)) if part)
+            worst = f"{what} (worst of {limit.results})" if limit.results > 1 else what
+            text = _plain(limit_text(m["limit"], "", unit, m.get("rise"))).strip()
+            grid.add_row(limit.state, escape(worst), *values, text)
+        yield grid
 
 
 def _plain(text: str) -> str:

@@ -134,9 +134,16 @@ def _of_one_column(
 
 def _without_left_out(findings: list[Finding]) -> list[Finding]:
     """Return the findings without those about columns that are left out for another reason."""
-    left_out = {f.columns[0] for f in findings if f.code in _LEFT_OUT}
+    left_out = {f.columns[0]: f.code for f in findings if f.code in _LEFT_OUT}
     about_them = (*_LEFT_OUT, "groups", "same-in-group")
-    return [f for f in findings if f.code in about_them or not left_out.intersection(f.columns)]
+    return [
+        f
+        for f in findings
+        if f.code in about_them
+        or not set(left_out).intersection(f.columns)
+        # Read as numbers, they are no rare levels.
+        or (f.code == "number-as-text" and left_out[f.columns[0]] == "mostly-rare")
+    ]
 
 
 def _across(table: Table, findings: list[Finding]) -> list[Finding]:

@@ -10,7 +10,7 @@ from caveat.evidence.file import read as read_evidence
 from caveat.evidence.manifest import MANIFEST, place_in
 from caveat.release.opening import tables_by_spec
 from caveat.table import Table
-from caveat.table.files import read
+from caveat.table.files import read_into
 
 __all__ = ["ROWS", "preview"]
 
@@ -40,7 +40,7 @@ def preview(spec: Path, folder: Path, rows: int = ROWS) -> list[dict[str, Any]]:
         files = [f for f in released if f["copy"] == 1 and f.get("table", name) == name]
         if not files:
             continue
-        synthetic = read(place_in(folder, files[0]["name"]))
+        synthetic = read_into(None, place_in(folder, files[0]["name"]))
         names = [n for n in synthetic if n in original]
         shown.append(
             {

@@ -102,7 +102,7 @@ def automatic_models(pair: WeightedPair) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> people = {"age": list(range(20, 60)), "pay": [3 * i + i % 7 for i in range(40)]}
+    >>> people = {"age": list(range(20, 60)), "pay": [3 * i + 17 * i % 40 for i in range(40)]}
     >>> automatic_models(WeightedPair.of(people, people))
     ('age ~ pay', 'pay ~ age')
     """

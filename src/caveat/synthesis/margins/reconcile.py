@@ -150,7 +150,15 @@ def nearest_table(table: Floats, lines: Floats, columns: Floats) -> Floats:
         moved -= of_lines.sum() / (shape[0] * shape[1]) - below
         now = np.maximum(moved, 0.0)
         below = moved - now
-    # Of large tables the last rounds are slow: at least the lines agree then.
-    sums = now.sum(axis=1)
-    scale = np.divide(lines, sums, out=np.ones_like(sums), where=sums > 0)
-    return np.asarray(now * scale[:, None])
+    # The last rounds can be slow: the lines are scaled, and in each line what a column has too much
+    # goes to the columns that have too little.
+    now = now * _ratio(lines, now.sum(axis=1))[:, None]
+    sums = now.sum(axis=0)
+    taken = now * _ratio(np.maximum(sums - columns, 0.0), sums)
+    given = np.maximum(columns - sums, 0.0)
+    return np.asarray(now - taken + np.outer(taken.sum(axis=1), _ratio(given, given.sum())))
+
+
+def _ratio(wanted: Floats, found: Floats) -> Floats:
+    ones = np.ones(np.broadcast_shapes(wanted.shape, np.shape(found)))
+    return np.divide(wanted, found, out=ones, where=np.asarray(found) > 0)

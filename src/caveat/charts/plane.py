@@ -96,7 +96,7 @@ def risk_utility(
             color=GREY if curves else COLOURS[1], strokeDash=[5, 4], strokeWidth=2
         )
         layers.insert(0, rule.encode(y="limit:Q"))
-    return alt.layer(*layers).properties(width=WIDTH, height=320)
+    return alt.layer(*layers).properties(width=WIDTH, height=180)
 
 
 def map_key(points: Sequence[Any]) -> Key:

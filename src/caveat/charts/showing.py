@@ -115,6 +115,7 @@ def save(chart: Any, path: str | Path, *, force: bool = False, confidential: boo
             "charts cannot be saved like this",
             where=str(path),
             do=f"use {', '.join('.' + k for k in FORMATS)}",
+            code="chart.format.unknown",
         )
     options: dict[str, dict[str, Any]] = {"html": {"inline": True}, "png": {"ppi": SHARPNESS}}
     with atomic_output(path, confidential=confidential, force=force) as draft:

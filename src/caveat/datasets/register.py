@@ -61,6 +61,7 @@ def register(rows: int = 20_000, covered: float = 0.25, seed: int = 2024) -> dic
             f"{receiving:,} of {rows:,} persons would receive benefits, fewer than there are codes",
             where="register",
             do=f"choose rows and covered so that {COUNTRIES} to all do",
+            code="data.setting.range",
         )
     rng = np.random.default_rng(seed)
     receives = np.zeros(rows, dtype=bool)

@@ -72,6 +72,7 @@ def design(terms: Sequence[Term], factors: Mapping[str, Factor]) -> tuple[list[s
         raise CaveatError(
             f"the model has {width:,} coefficients",
             do=f"{MOST_COLUMNS:,} are the most: simplify it",
+            code="expression.coefficient.too-many",
         )
     sizes = [len(f.codes if isinstance(f, Categories) else f) for f in factors.values()]
     names, columns = [], []

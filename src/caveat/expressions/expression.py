@@ -216,7 +216,8 @@ class Evaluation:
             digits = values[1]
             if np.ndim(digits) or digits % 1 or abs(digits) > MOST_DECIMALS:
                 raise self.place.error(
-                    f"round() takes a whole number of digits, at most {MOST_DECIMALS}"
+                    f"round() takes a whole number of digits, at most {MOST_DECIMALS}",
+                    code="expression.argument.range",
                 )
         return self._finite(FUNCTIONS[node.function].compute(*values))
 
@@ -226,6 +227,7 @@ class Evaluation:
             raise self.place.error(
                 f"{node.function}() is of the members of a group",
                 "say which rows are one: [groups]",
+                code="expression.group.undeclared",
             )
         inner = node.arguments[0]
         wants_truth = node.function in ("count", "any", "all")
@@ -245,24 +247,34 @@ class Evaluation:
     def _finite(self, value: Any) -> Any:
         """Return a value; one that was computed from constants alone must be a number."""
         if np.ndim(value) == 0 and not np.isfinite(value):
-            raise self.place.error("its constants give no finite number", "check them")
+            raise self.place.error(
+                "its constants give no finite number",
+                "check them",
+                code="expression.value.infinite",
+            )
         return value
 
     def _column(self, name: str) -> Column:
         if name not in self.columns:
             raise self.place.error(
-                f"there is no column {name!r}", f"choose among {', '.join(self.columns)}"
+                f"there is no column {name!r}",
+                f"choose among {', '.join(self.columns)}",
+                code="data.column.unknown",
             )
         return self.columns[name]
 
     def _number(self, value: Any) -> Any:
         """Return numbers, NaN where they are missing."""
         if isinstance(value, str):
-            raise self.place.error("text stands where a number is expected")
+            raise self.place.error(
+                "text stands where a number is expected", code="expression.value.type"
+            )
         if not isinstance(value, Column):
             return np.asarray(value, dtype=np.float64)[()]
         if not _is_numeric(value):
-            raise self.place.error("a column of text stands where a number is expected")
+            raise self.place.error(
+                "a column of text stands where a number is expected", code="expression.value.type"
+            )
         return value.cell_numbers
 
     def _truth(self, node: Node) -> Any:
@@ -271,11 +283,17 @@ class Evaluation:
             return np.append(value.levels, np.zeros(len(value.missing), bool))[value.codes]
         if isinstance(value, bool) or getattr(value, "dtype", None) == np.bool_:
             return np.asarray(value)
-        raise self.place.error("a condition is expected", "compare it with something")
+        raise self.place.error(
+            "a condition is expected", "compare it with something", code="expression.value.type"
+        )
 
     def _pair(self, left: Any, sign: str, right: Any) -> Any:
         if isinstance(left, list):
-            raise self.place.error("a list stands on the left of a comparison", "use and")
+            raise self.place.error(
+                "a list stands on the left of a comparison",
+                "use and",
+                code="expression.list.unsupported",
+            )
         if sign in ("in", "not in"):
             found = reduce(np.logical_or, [self._pair(left, "==", item) for item in right])
             return ~found if sign == "not in" else found
@@ -353,7 +371,9 @@ class Evaluation:
                 return np.datetime64(value)
         except ValueError:
             pass  # the 31st of June
-        raise self.place.error("a date is expected", 'write it as "2024-03-01"')
+        raise self.place.error(
+            "a date is expected", 'write it as "2024-03-01"', code="expression.date.malformed"
+        )
 
     def _rank(self, column: Column, value: str) -> int:
         found = [i for i, level in enumerate(column.levels.tolist()) if str(level) == value]
@@ -361,11 +381,16 @@ class Evaluation:
             raise self.place.error(
                 "an ordered column is compared with something that is not one of its levels",
                 "use a level",
+                code="data.level.unknown",
             )
         return found[0]
 
     def _unlike(self) -> CaveatError:
-        return self.place.error("a number is compared with text", "compare like with like")
+        return self.place.error(
+            "a number is compared with text",
+            "compare like with like",
+            code="expression.value.mismatch",
+        )
 
 
 def _asks_groups(node: Node) -> bool:

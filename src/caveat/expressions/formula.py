@@ -84,6 +84,7 @@ class Formula:
             raise place.error(
                 "the response is neither a column nor a function of columns",
                 "write 'income ~ age' or 'log(income) ~ age'",
+                code="expression.response.type",
             )
         algebra = _Algebra(place)
         found = algebra.of(parser.whole())
@@ -147,7 +148,11 @@ class _Algebra:
                 return _Sum(intercept=bool(node.value))
             case Name() | Call():
                 if not [*names_in(node)]:
-                    raise self.place.error(f"{node.written} names no column", "name one")
+                    raise self.place.error(
+                        f"{node.written} names no column",
+                        "name one",
+                        code="expression.column.absent",
+                    )
                 self.factors[node.written] = node
                 return _Sum(((node.written,),))
             case Unary(sign="+"):
@@ -164,6 +169,7 @@ class _Algebra:
         raise self.place.error(
             "only + - * : ** join terms, with columns, functions, 0 and 1 between them",
             "put arithmetic into I(): I(age / 10)",
+            code="expression.formula.unsupported",
         )
 
     def _join(self, left: _Sum, sign: str, right: _Sum) -> _Sum:
@@ -173,7 +179,11 @@ class _Algebra:
         if sign == "-":
             return self._minus(left, right)
         if left.intercept is not None or right.intercept is not None:
-            raise self.place.error("0 and 1 take no part in interactions", "remove them")
+            raise self.place.error(
+                "0 and 1 take no part in interactions",
+                "remove them",
+                code="expression.formula.unsupported",
+            )
         both = self._interaction(left.terms, right.terms)
         return _Sum(self._known(left.terms + right.terms + both) if sign == "*" else both)
 
@@ -187,7 +197,9 @@ class _Algebra:
         power = exponent.value if isinstance(exponent, Constant) else 0
         if not isinstance(power, int) or power < 1 or intercept is not None:
             raise self.place.error(
-                "** takes terms and a whole number", "write (age + sex + region) ** 2"
+                "** takes terms and a whole number",
+                "write (age + sex + region) ** 2",
+                code="expression.argument.type",
             )
         every = step = terms
         for _ in range(1, min(power, len(terms))):
@@ -201,7 +213,9 @@ class _Algebra:
         terms = self._known([tuple(dict.fromkeys(a + b)) for a in left for b in right])
         if max(map(len, terms), default=0) > MOST_FACTORS:
             raise self.place.error(
-                f"a term has more than {MOST_FACTORS} factors", "make it simpler"
+                f"a term has more than {MOST_FACTORS} factors",
+                "make it simpler",
+                code="expression.term.too-large",
             )
         return terms
 
@@ -215,4 +229,8 @@ class _Algebra:
         return tuple(found.values())
 
     def _many(self) -> CaveatError:
-        return self.place.error(f"it has more than {MOST_TERMS} terms", "make it simpler")
+        return self.place.error(
+            f"it has more than {MOST_TERMS} terms",
+            "make it simpler",
+            code="expression.term.too-many",
+        )

@@ -225,10 +225,18 @@ class Parser:
         if sign in ("in", "not in"):
             closing = ")" if self.next.is_word("(") else "]"
             if not self.take("(", "["):
-                raise self.place.error("a list is expected after in", "write it as in [1, 2]")
+                raise self.place.error(
+                    "a list is expected after in",
+                    "write it as in [1, 2]",
+                    code="expression.list.absent",
+                )
             items = self._several(closing)
             if not items:
-                raise self.place.error("the list after in is empty", "write it as in [1, 2]")
+                raise self.place.error(
+                    "the list after in is empty",
+                    "write it as in [1, 2]",
+                    code="expression.list.empty",
+                )
             return Items(items)
         if sign == "**":  # from right to left
             return self._inside(lambda: self.expression(level - 1))
@@ -238,7 +246,9 @@ class Parser:
         self._depth += 1
         if self._depth > DEEPEST:
             raise self.place.error(
-                f"more than {DEEPEST} brackets or signs stand inside each other", "make it simpler"
+                f"more than {DEEPEST} brackets or signs stand inside each other",
+                "make it simpler",
+                code="expression.bracket.too-many",
             )
         node = read()
         self._depth -= 1
@@ -297,14 +307,33 @@ class Parser:
 
     def _check(self, name: str, arguments: tuple[Node, ...]) -> None:
         if name == "Q":
-            raise self.place.error("Q() takes a name in quotation marks", "write Q('net income')")
+            raise self.place.error(
+                "Q() takes a name in quotation marks",
+                "write Q('net income')",
+                code="expression.argument.type",
+            )
         if name == "C" and (len(arguments) != 1 or not isinstance(arguments[0], Name)):
-            raise self.place.error("C() takes the name of one column", "write C(region)")
+            raise self.place.error(
+                "C() takes the name of one column",
+                "write C(region)",
+                code="expression.argument.type",
+            )
         if name in ("C", "I") and not self._algebra:
-            raise self.place.error(f"{name}() stands inside a function", "take it out")
+            raise self.place.error(
+                f"{name}() stands inside a function",
+                "take it out",
+                code="expression.function.refused",
+            )
         if name == "missing" and not [name for a in arguments for name in names_in(a)]:
-            raise self.place.error("missing() takes the name of a column", "write missing(age)")
+            raise self.place.error(
+                "missing() takes the name of a column",
+                "write missing(age)",
+                code="expression.argument.type",
+            )
         least, most = FUNCTIONS[name][1:] if name in FUNCTIONS else (1, 1)
         if not least <= len(arguments) <= most:
             wanted = f"{least} or more" if most > 2 else f"{least}" if most == least else "1 or 2"
-            raise self.place.error(f"{name}() takes {wanted} arguments, not {len(arguments)}")
+            raise self.place.error(
+                f"{name}() takes {wanted} arguments, not {len(arguments)}",
+                code="expression.argument.mismatch",
+            )

@@ -12,6 +12,7 @@ from caveat.expressions.language import LONGEST
 __all__ = ["Place", "Token", "render", "tokens_of"]
 
 Value = int | float | str
+MALFORMED = "expression.formula.malformed"
 MOST_DIGITS = 40  # of a number; the longest number of 64 bits has 24 signs
 
 _TOKEN = re.compile(
@@ -50,9 +51,9 @@ class Place(NamedTuple):
     noun: str
     text: str
 
-    def error(self, what: str, do: str | None = None) -> CaveatError:
-        """Return an error about it."""
-        return CaveatError(what, where=f"{self.noun} {self.text!r}", do=do)
+    def error(self, what: str, do: str | None = None, *, code: str = MALFORMED) -> CaveatError:
+        """Return an error about it; most often it cannot be read."""
+        return CaveatError(what, where=f"{self.noun} {self.text!r}", do=do, code=code)
 
 
 def tokens_of(place: Place) -> list[Token]:
@@ -65,9 +66,13 @@ def tokens_of(place: Place) -> list[Token]:
     """
     text = place.text
     if not isinstance(text, str):
-        raise CaveatError("it must be a text", where=place.noun)
+        raise CaveatError("it must be a text", where=place.noun, code="expression.formula.type")
     if len(text) > LONGEST:
-        raise place.error(f"it has more than {LONGEST:,} characters", "make it shorter")
+        raise place.error(
+            f"it has more than {LONGEST:,} characters",
+            "make it shorter",
+            code="expression.formula.too-long",
+        )
     tokens: list[Token] = []
     end = 0
     while not tokens or tokens[-1].kind != "end":
@@ -86,11 +91,15 @@ def tokens_of(place: Place) -> list[Token]:
 def _value(kind: str | None, written: str, place: Place) -> Value:
     if kind == "number":
         if len(written) > MOST_DIGITS:
-            raise place.error(f"a number has more than {MOST_DIGITS} digits", "make it shorter")
+            raise place.error(
+                f"a number has more than {MOST_DIGITS} digits",
+                "make it shorter",
+                code="expression.number.too-long",
+            )
         whole = int(written) if written.isdigit() else None
         number = float(written)
         if number == float("inf"):
-            raise place.error("a number is too large")
+            raise place.error("a number is too large", code="expression.number.too-large")
         # Whole numbers that a column of whole numbers can hold are compared exactly.
         return whole if whole is not None and whole < 2**64 else number
     if kind == "text":

@@ -78,7 +78,9 @@ def read_columnar(
         for name in wanted:
             if name not in positions:
                 raise CaveatError(
-                    f"there is no column {name!r}", do=f"choose among {', '.join(names)}"
+                    f"there is no column {name!r}",
+                    do=f"choose among {', '.join(names)}",
+                    code="data.column.unknown",
                 )
         # In memory a cell is a code, and one column at a time also a value.
         source.check(len(wanted) + 8)
@@ -105,6 +107,7 @@ def _undamaged(path: Path, suffix: str = ".parquet") -> Iterator[None]:
             f"not a {'Parquet' if suffix == '.parquet' else 'Feather'} file, or a damaged one",
             where=str(path),
             do="check how it was made",
+            code="data.file.damaged",
         ) from None
 
 
@@ -262,6 +265,7 @@ def _in_one_order(
             "its levels stand in another order in some parts than in others",
             column=name,
             do="write all parts with one list of levels",
+            code="data.level.mismatch",
         ) from None
     chunks = []
     for chunk in array.chunks:

@@ -95,6 +95,7 @@ def _connected(
                 else "not a DuckDB file, or damaged",
                 where=source.place,
                 do="close it there" if locked else "check how it was made",
+                code="database.file.busy" if locked else "data.file.damaged",
             ) from None
     try:
         yield connection
@@ -105,16 +106,23 @@ def _connected(
             raise
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from None
     except duckdb.Error as error:
-        # What it says may hold values of records.
-        missing = isinstance(error, duckdb.CatalogException)
-        denied = isinstance(error, duckdb.PermissionException | duckdb.InvalidInputException)
-        unread = "the query is not valid SQL" if source.is_query else "the file is damaged"
-        what = "there is no such table" if missing else unread
-        what = "the query reaches for something else than this file" if denied else what
-        raise CaveatError(what, where=source.with_part(source.part), do="check it") from None
+        what, code = _saying(duckdb, error, source)
+        where = source.with_part(source.part)
+        raise CaveatError(what, where=where, do="check it", code=code) from None
     finally:
         with suppress(duckdb.Error):
             connection.close()
+
+
+def _saying(duckdb: Any, error: Exception, source: Source) -> tuple[str, str]:
+    """Return our words for what it says, which may hold values of records, and the code."""
+    if isinstance(error, duckdb.PermissionException | duckdb.InvalidInputException):
+        return "the query reaches for something else than this file", "database.query.refused"
+    if isinstance(error, duckdb.CatalogException):
+        return "there is no such table", "database.table.unknown"
+    if source.is_query:
+        return "the query is not valid SQL", "database.query.malformed"
+    return "the file is damaged", "data.file.damaged"
 
 
 def _configured(
@@ -193,7 +201,7 @@ def opened(source: Source, columns: Sequence[str] | None) -> Iterator[Held]:
         for name in wanted:
             if name not in found:
                 do = f"choose among {', '.join(found)}"
-                raise CaveatError(f"there is no column {name!r}", do=do)
+                raise CaveatError(f"there is no column {name!r}", do=do, code="data.column.unknown")
         both = [_field(name, found[name], comments.get(name, "")) for name in wanted]
         exact = _exact(connection, origin, {name: found[name] for name in wanted})
         picked = [exact.get(one.name, how) for one, how in both]

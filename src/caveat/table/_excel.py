@@ -62,13 +62,18 @@ def read_excel(path: Path, suffix: str, columns: Sequence[str] | None) -> Table:
                 f"column {_letters(i)} has cells and no name",
                 where=f"sheet {sheet}",
                 do="name it in the first row that is filled, or clear it",
+                code="data.name.absent",
             )
     named = {names[i]: i for i in kept}
     refuse_bad_names([names[i] for i in kept])
     wanted = list(named) if columns is None else list(columns)
     for name in wanted:
         if name not in named:
-            raise CaveatError(f"there is no column {name!r}", do=f"choose among {', '.join(named)}")
+            raise CaveatError(
+                f"there is no column {name!r}",
+                do=f"choose among {', '.join(named)}",
+                code="data.column.unknown",
+            )
     encoded = {}
     for name in wanted:
         column = _encode(frame[:, named[name]], name)
@@ -88,6 +93,7 @@ def _open(path: Path) -> Any:
             raise CaveatError(
                 "the workbook has a password, or is an old .xls file",
                 do="save it as .xlsx without a password",
+                code="data.format.unsupported",
             )
     try:
         with zipfile.ZipFile(path) as packed:
@@ -120,6 +126,7 @@ def _check_extent(packed: zipfile.ZipFile, entry: zipfile.ZipInfo) -> None:
             "cells",
             where=entry.filename,
             do="delete the rows and columns beyond the table, and save it anew",
+            code="data.sheet.too-large",
         )
 
 
@@ -148,7 +155,11 @@ def _damaged(error: BaseException) -> BaseException:
     ours = not isinstance(error, Exception) and type(error).__name__ != "PanicException"
     if ours or is_memory_short(error):
         return error if ours else MemoryError()
-    return CaveatError("not a workbook (.xlsx), or a damaged one", do="save it anew in Excel")
+    return CaveatError(
+        "not a workbook (.xlsx), or a damaged one",
+        do="save it anew in Excel",
+        code="data.file.damaged",
+    )
 
 
 def _filled(book: Any) -> list[str]:
@@ -162,16 +173,19 @@ def _chosen(book: Any, part: str, spelled: Callable[[str], str]) -> str:
     if part:
         if part not in book.sheet_names:
             do = f"choose among {', '.join(book.sheet_names)}"
-            raise CaveatError(f"there is no sheet {part!r}", do=do)
+            raise CaveatError(f"there is no sheet {part!r}", do=do, code="data.sheet.unknown")
         return part
     sheets = _filled(book)
     if len(sheets) > 1:
         raise CaveatError(
             f"the workbook has {len(sheets)} sheets: {', '.join(sheets)}",
             do=f"name one, as in {spelled(sheets[0])!r}",
+            code="data.sheet.absent",
         )
     if not sheets:
-        raise CaveatError("every sheet is empty", do="check how it was made")
+        raise CaveatError(
+            "every sheet is empty", do="check how it was made", code="data.sheet.empty"
+        )
     return sheets[0]
 
 
@@ -195,7 +209,9 @@ def _header(book: Any, sheet: str) -> tuple[list[str], int]:
         if any(cell is not None and cell.strip() for cell in cells):
             # A name over two lines is one name.
             return [" ".join((cell or "").split()) for cell in cells], row + 1
-    raise CaveatError("the sheet is empty", where=f"sheet {sheet}", do="name another one")
+    raise CaveatError(
+        "the sheet is empty", where=f"sheet {sheet}", do="name another one", code="data.sheet.empty"
+    )
 
 
 def _cells(
@@ -224,6 +240,7 @@ def _cells(
             f"row {int(np.argmax(empty)) + start + 1:,} is empty",
             where=f"sheet {sheet}",
             do="remove it",
+            code="data.row.empty",
         )
     return frame.head(last), words
 
@@ -243,6 +260,7 @@ def _words(book: Any, sheet: str, start: int, errors: Sequence[Any]) -> dict[int
                 f"cell {_letters(column)}{row + start + 1} holds an error such as #DIV/0!",
                 where=f"sheet {sheet}",
                 do="mend the formula or clear the cell",
+                code="data.formula.failed",
             )
         words.setdefault(column, {})[row] = word
     return words
@@ -299,12 +317,14 @@ def prepare_sheets(tables: Mapping[str, Table]) -> Callable[[Path], None]:
             raise CaveatError(
                 f"no sheet can be called {name!r}",
                 do=f"use another name, of up to {LONGEST} letters and without []:*?/\\",
+                code="data.name.unsupported",
             )
         names.add(name.casefold())
         if table.n_rows >= MOST_ROWS or len(table.names) > MOST_COLUMNS:
             raise CaveatError(
                 f"{table.n_rows:,} rows and {len(table.names):,} columns are more than a sheet has",
                 do="write Parquet or CSV instead",
+                code="data.table.too-large",
             )
         for column in table:
             _refuse(table[column], column)
@@ -313,16 +333,19 @@ def prepare_sheets(tables: Mapping[str, Table]) -> Callable[[Path], None]:
 
 def _refuse(column: Column, name: str) -> None:
     """Refuse values that a cell cannot hold."""
-    levels, what = column.compact().levels, ""
+    levels, what, code = column.compact().levels, "", ""
     if levels.dtype.kind == "O" and any(len(str(text)) > LONGEST_TEXT for text in levels):
-        what = f"text of more than {LONGEST_TEXT:,} letters"
+        what, code = f"text of more than {LONGEST_TEXT:,} letters", "data.value.too-long"
     elif levels.dtype.kind in "iu" and (np.abs(levels.astype(float)) > EXACT_INTEGER).any():
-        what = "whole numbers beyond 2^53"
+        what, code = "whole numbers beyond 2^53", "data.value.too-large"
     elif levels.dtype.kind == "M" and len(levels) and levels.min() < FIRST_DAY:
-        what = "dates before March 1900"
+        what, code = "dates before March 1900", "data.value.unsupported"
     if what:
         raise CaveatError(
-            f"Excel cannot hold {what}", column=name, do="write Parquet or CSV instead"
+            f"Excel cannot hold {what}",
+            column=name,
+            do="write Parquet or CSV instead",
+            code=code,
         )
 
 

@@ -41,6 +41,7 @@ def check_expansion(expanded: int, packed: int, path: Path) -> None:
             f"the file expands to more than {_times():,.0f} times its size",
             where=str(path),
             do=f"if you trust it, set the environment variable {FACTOR} to a higher factor",
+            code="data.file.too-large",
         )
 
 
@@ -62,6 +63,9 @@ def unpack(path: Path, compression: str) -> bytes:
                 parts.append(part)
     except (OSError, pa.ArrowException):
         raise CaveatError(
-            f"not a {compression} file, or a damaged one", where=str(path), do="unpack it anew"
+            f"not a {compression} file, or a damaged one",
+            where=str(path),
+            do="unpack it anew",
+            code="data.file.damaged",
         ) from None
     return b"".join(parts)

@@ -74,7 +74,9 @@ def read_labelled(path: Path, suffix: str, columns: Sequence[str] | None) -> Tab
     unknown = [name for name in wanted if name not in known]
     if unknown:
         raise CaveatError(
-            f"there is no column {unknown[0]!r}", do=f"choose among {', '.join(meta.column_names)}"
+            f"there is no column {unknown[0]!r}",
+            do=f"choose among {', '.join(meta.column_names)}",
+            code="data.column.unknown",
         )
     check_expansion((meta.number_rows or 0) * (len(meta.column_names) + 8), size, path)
     # As arrays, whole numbers with special missing values come back with 0 for plain missing
@@ -138,6 +140,7 @@ def _parsed(path: Path, suffix: str, **options: Any) -> tuple[Any, Any]:
         raise CaveatError(
             f"not a file of the format {suffix[1:]}, or a damaged one",
             do="check how it was made",
+            code="data.file.damaged",
         ) from None
     return cells, meta
 

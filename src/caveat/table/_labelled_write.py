@@ -87,7 +87,9 @@ def prepare_labelled(table: Table, suffix: str) -> Callable[[Path], None]:
             if "Unable to write" in str(error):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from None
             raise CaveatError(
-                f"{TITLES[program]} cannot hold this table", do="write Parquet or CSV instead"
+                f"{TITLES[program]} cannot hold this table",
+                do="write Parquet or CSV instead",
+                code="data.table.unsupported",
             ) from None
 
     return save
@@ -112,8 +114,8 @@ def _check_end(path: Path) -> None:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def _refuse(program: str, name: str, what: str, do: str) -> CaveatError:
-    return CaveatError(f"{TITLES[program]} cannot hold {what}", column=name, do=do)
+def _refuse(program: str, name: str, what: str, do: str, code: str) -> CaveatError:
+    return CaveatError(f"{TITLES[program]} cannot hold {what}", column=name, do=do, code=code)
 
 
 def _refuse_names(names: Sequence[str], program: str) -> None:
@@ -125,11 +127,25 @@ def _refuse_names(names: Sequence[str], program: str) -> None:
         length = len(name.encode()) if program == "spss" else len(name)
         plain = name.upper() if program == "spss" else name
         if length > size:
-            raise _refuse(program, name, f"names of more than {size} characters", "shorten it")
+            raise _refuse(
+                program,
+                name,
+                f"names of more than {size} characters",
+                "shorten it",
+                "data.name.too-long",
+            )
         if not re.fullmatch(pattern, name) or plain in reserved or re.fullmatch(r"str\d+", name):
-            raise _refuse(program, name, "this name", "use letters, digits and underscores")
+            raise _refuse(
+                program,
+                name,
+                "this name",
+                "use letters, digits and underscores",
+                "data.name.unsupported",
+            )
         if plain in seen:
-            raise _refuse(program, name, "names that differ in case only", "rename it")
+            raise _refuse(
+                program, name, "names that differ in case only", "rename it", "data.name.duplicate"
+            )
         seen.add(plain)
 
 
@@ -152,9 +168,11 @@ def _refuse_labels(column: Column, name: str, program: str) -> None:
     labels = [*column.value_labels.values(), *(m.label for m in column.missing)]
     if len(column.label.encode()) > variable or any(len(t.encode()) > value for t in labels):
         what = f"labels of more than {variable} (variables) or {value} bytes (values)"
-        raise _refuse(program, name, what, "shorten them")
+        raise _refuse(program, name, what, "shorten them", "data.label.too-long")
     if any("\0" in text for text in (column.label, *labels)):
-        raise _refuse(program, name, "labels with NUL characters", "remove these")
+        raise _refuse(
+            program, name, "labels with NUL characters", "remove these", "data.label.unsupported"
+        )
 
 
 # -------------------------------------------------------------------------------------------------
@@ -175,11 +193,17 @@ def _text_variable(column: Column, name: str, program: str) -> _Variable:
     }
     if program == "stata":
         if labels:
-            raise _refuse(program, name, "labels of text", "write SPSS or Parquet instead")
+            raise _refuse(
+                program,
+                name,
+                "labels of text",
+                "write SPSS or Parquet instead",
+                "data.label.unsupported",
+            )
         declared = []
     elif len(declared) > 3 or any(len(code.encode()) > 8 for code in declared):
         what = "more than three missing codes of text, or longer ones than 8 bytes"
-        raise _refuse(program, name, what, "join or shorten them")
+        raise _refuse(program, name, what, "join or shorten them", "data.code.unsupported")
     cells = pl.Series(entries, dtype=pl.String).gather(column.codes)
     return _Variable(cells, column.label, labels, declared)
 
@@ -187,11 +211,15 @@ def _text_variable(column: Column, name: str, program: str) -> _Variable:
 def _refuse_texts(texts: Sequence[str], name: str, program: str) -> None:
     size = LIMITS[program][1]
     if any(len(text.encode()) > size for text in texts):
-        raise _refuse(program, name, f"text of more than {size:,} bytes", "shorten it")
+        raise _refuse(
+            program, name, f"text of more than {size:,} bytes", "shorten it", "data.value.too-long"
+        )
     if any("\0" in text for text in texts):
-        raise _refuse(program, name, "NUL characters", "remove them")
+        raise _refuse(program, name, "NUL characters", "remove them", "data.value.unsupported")
     if program == "spss" and any(text.endswith(" ") for text in texts):
-        raise _refuse(program, name, "text that ends in a blank", "strip it")
+        raise _refuse(
+            program, name, "text that ends in a blank", "strip it", "data.value.unsupported"
+        )
 
 
 # -------------------------------------------------------------------------------------------------
@@ -206,7 +234,7 @@ def _as_numbers(column: Column, name: str, program: str) -> NDArray[np.float64]:
     too_large = levels.dtype.kind in "iu" and any(abs(v) > EXACT_INTEGER for v in levels.tolist())
     if too_large or (np.abs(levels.astype(np.float64)) > LARGEST[program]).any():
         what = "a whole number beyond 2^53, or one of this size"
-        raise _refuse(program, name, what, "declare the kind as text")
+        raise _refuse(program, name, what, "declare the kind as text", "data.value.too-large")
     return levels.astype(np.float64)
 
 
@@ -222,7 +250,13 @@ def _from_times(
         numbers = seconds * float(per_second) + rest * per_second / 1e6
     back = as_times(numbers, kind, program)
     if (back.astype(levels.dtype) != levels).any() or (levels.astype(back.dtype) != back).any():
-        raise _refuse(program, name, "times as fine as these", "round them to milliseconds")
+        raise _refuse(
+            program,
+            name,
+            "times as fine as these",
+            "round them to milliseconds",
+            "data.value.unsupported",
+        )
     return numbers
 
 
@@ -247,7 +281,13 @@ def _numeric_variable(
         not isinstance(value, str) and (value != int(value) or abs(value) > STATA_LONG)
         for value in labels
     ):
-        raise _refuse(program, name, "labels of other values than whole numbers", "remove them")
+        raise _refuse(
+            program,
+            name,
+            "labels of other values than whole numbers",
+            "remove them",
+            "data.label.unsupported",
+        )
     return _Variable(
         _cells(entries, column, program),
         column.label,
@@ -261,7 +301,7 @@ def _numeric_labels(column: Column, name: str, program: str) -> dict[Any, str]:
     if not column.value_labels or column.levels.dtype.kind == "O":
         return {}
     if column.levels.dtype.kind == "M":
-        raise _refuse(program, name, "labels of dates", "remove them")
+        raise _refuse(program, name, "labels of dates", "remove them", "data.label.unsupported")
     return {float(value): text for value, text in column.value_labels.items()}
 
 
@@ -276,7 +316,13 @@ def _missing_entry(code: Any, name: str, program: str) -> float | str | None:
     if program == "stata" and re.fullmatch(r"\.[a-z]", code):
         return code[1]
     words = "words" if program == "spss" else "words other than .a to .z"
-    raise _refuse(program, name, f"{words} as missing codes of numbers", "use numbers instead")
+    raise _refuse(
+        program,
+        name,
+        f"{words} as missing codes of numbers",
+        "use numbers instead",
+        "data.code.unsupported",
+    )
 
 
 def _ranges(codes: list[float], numbers: NDArray[np.float64], name: str) -> list[Any]:
@@ -290,7 +336,7 @@ def _ranges(codes: list[float], numbers: NDArray[np.float64], name: str) -> list
         if not ((numbers >= low) & (numbers <= high)).any():
             return [{"lo": low, "hi": high}, *alone]
     what = "more than three missing codes that no range sets apart from the values"
-    raise _refuse("spss", name, what, "join some of them")
+    raise _refuse("spss", name, what, "join some of them", "data.code.too-many")
 
 
 def _cells(entries: list[Any], column: Column, program: str) -> pl.Series:

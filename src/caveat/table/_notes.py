@@ -133,7 +133,10 @@ def restore(column: Column, note: Note, name: str, backend: str) -> Column:
         _try_storage(restored, backend)
     except Exception:  # the note may hold anything that JSON can say
         raise CaveatError(
-            "the file's note on the column is damaged", column=name, do="make it anew"
+            "the file's note on the column is damaged",
+            column=name,
+            do="make it anew",
+            code="data.note.damaged",
         ) from None
     return restored
 

@@ -42,25 +42,51 @@ TYPES = {
     "bpchar": "character",
 }
 USUAL = ("bigint", "double precision", "boolean", "date", "timestamp", "text")
-# What a server says, in our words: its own may hold values of records.
+# What a server says, in our words: its own may hold values of records. And the code of the error.
 SAYINGS = {
-    "42P01": ("there is no such table", "check the name, and the schema before it"),
-    "42703": ("the query names a column that is not there", "check the names"),
-    "42601": ("the query is not valid SQL", "check it"),
-    "42501": ("this user may not do it", "ask for the right, or name another user"),
+    "42P01": (
+        "there is no such table",
+        "check the name, and the schema before it",
+        "database.table.unknown",
+    ),
+    "42703": (
+        "the query names a column that is not there",
+        "check the names",
+        "data.column.unknown",
+    ),
+    "42601": ("the query is not valid SQL", "check it", "database.query.malformed"),
+    "42501": (
+        "this user may not do it",
+        "ask for the right, or name another user",
+        "database.user.refused",
+    ),
     "0A000": (
         "the query would change the database, or asks for what the server cannot do",
         "use one that only reads",
+        "database.query.refused",
     ),
-    "25006": ("the query would change the database", "use one that only reads"),
-    "2BP01": ("other objects of the database depend on the table", "choose another name"),
-    "3D000": ("there is no such database", "check the name"),
-    "3F000": ("there is no such schema", "make it, or choose another"),
-    "42P07": ("the table exists already", "choose another name or use --force"),
+    "25006": (
+        "the query would change the database",
+        "use one that only reads",
+        "database.query.refused",
+    ),
+    "2BP01": (
+        "other objects of the database depend on the table",
+        "choose another name",
+        "database.table.refused",
+    ),
+    "3D000": ("there is no such database", "check the name", "database.name.unknown"),
+    "3F000": ("there is no such schema", "make it, or choose another", "database.schema.unknown"),
+    "42P07": (
+        "the table exists already",
+        "choose another name or use --force",
+        "database.table.exists",
+    ),
     "57014": (
         "the server ended the query, which took longer than it may",
         "check it, or the view, for an endless recursion; if you trust it, set the environment "
         f"variable {SECONDS} to a larger number",
+        "database.query.timeout",
     ),
 }
 
@@ -79,6 +105,7 @@ def _connected(source: Source) -> Iterator[tuple[Any, Any]]:
             f"the server cannot be reached ({_reason(error)})",
             where=source.place,
             do="check the address, the user and the password (PGPASSWORD or ~/.pgpass)",
+            code="database.server.failed",
         ) from None
     try:
         with connection.cursor() as cursor:
@@ -89,16 +116,17 @@ def _connected(source: Source) -> Iterator[tuple[Any, Any]]:
                     cursor.adbc_cancel()
                 raise
     except package.Error as error:
-        what, do = SAYINGS.get(
+        what, do, code = SAYINGS.get(
             getattr(error, "sqlstate", None) or "",
-            ("a value does not suit the query", "check what it computes")
+            ("a value does not suit the query", "check what it computes", "database.query.failed")
             if (getattr(error, "sqlstate", None) or "").startswith("22")
             else (
                 f"the server refused ({getattr(error, 'sqlstate', None) or 'no reason'})",
                 "ask it",
+                "database.server.refused",
             ),
         )
-        raise CaveatError(what, where=source.with_part(source.part), do=do) from None
+        raise CaveatError(what, where=source.with_part(source.part), do=do, code=code) from None
     except pa.ArrowException as error:  # how the driver says what goes wrong between two batches
         if is_memory_short(error):
             raise MemoryError from None
@@ -106,6 +134,7 @@ def _connected(source: Source) -> Iterator[tuple[Any, Any]]:
             "the server stopped while the table was read or written",
             where=source.with_part(source.part),
             do="look into its log",
+            code="database.server.interrupted",
         ) from None
     finally:
         connection.close()
@@ -209,12 +238,16 @@ def opened(source: Source, columns: Sequence[str] | None) -> Iterator[Held]:
         reader = cursor.fetch_record_batch()
         found = {one.name: one.metadata or {} for one in reader.schema}
         if len(found) < len(reader.schema):
-            raise CaveatError("two columns have one name", do="rename one in the query")
+            raise CaveatError(
+                "two columns have one name",
+                do="rename one in the query",
+                code="data.column.duplicate",
+            )
         reader.close()
         for name in columns or ():
             if name not in found:
                 do = f"choose among {', '.join(found)}"
-                raise CaveatError(f"there is no column {name!r}", do=do)
+                raise CaveatError(f"there is no column {name!r}", do=do, code="data.column.unknown")
         wanted = list(found) if columns is None else list(columns)
         fields, picked = [], []
         for name in wanted:
@@ -312,6 +345,7 @@ def _arrays(batches: Iterable[pa.RecordBatch], source: Source) -> Iterator[list[
             do="check the query, or look into the server's log"
             if source.is_query
             else "look into its log",
+            code="database.server.interrupted",
         ) from None
 
 

@@ -68,6 +68,7 @@ def spelled_exactly(name: str, told: Sequence[Any], text: str) -> str:
         "they are read",
         column=name,
         do="read it by a query that rounds it or makes it text, or leave it out",
+        code="data.value.too-long",
     )
 
 
@@ -154,6 +155,7 @@ def cells_of(column: Column, type_: str, name: str) -> pa.Array:
             f"a value does not fit into the type {type_}",
             column=name,
             do="write it to a table of another name, or declare its kind",
+            code="data.value.type",
         ) from None
 
 

@@ -55,11 +55,14 @@ def _connected(source: Source, *, read_only: bool) -> Iterator[sqlite3.Connectio
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorname", "").startswith(FULL):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from None
-        what, do = _saying(error, source)
-        raise CaveatError(what, where=source.place, do=do) from None
+        what, do, code = _saying(error, source)
+        raise CaveatError(what, where=source.place, do=do, code=code) from None
     except UnicodeDecodeError:
         raise CaveatError(
-            "text in the database is not UTF-8", where=source.place, do="check how it was made"
+            "text in the database is not UTF-8",
+            where=source.place,
+            do="check how it was made",
+            code="data.encoding.mismatch",
         ) from None
     finally:
         if connection is not None:
@@ -77,20 +80,28 @@ def _only_reads(action: int, *_: object) -> int:
     return sqlite3.SQLITE_OK if action in _ALLOWED else sqlite3.SQLITE_DENY
 
 
-def _saying(error: sqlite3.Error, source: Source) -> tuple[str, str]:
-    """Return our words for what it says, which may hold values of records."""
-    code = getattr(error, "sqlite_errorname", "")
-    if code.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
-        return "not an SQLite file, or a damaged one", "check how it was made"
-    if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return "another program is writing to the database", "wait for it"
-    if code.startswith(("SQLITE_AUTH", "SQLITE_READONLY")):
-        return "the query would change the database", "use one that only reads"
+def _saying(error: sqlite3.Error, source: Source) -> tuple[str, str, str]:
+    """Return our words for what it says, which may hold values of records, and the code."""
+    said = getattr(error, "sqlite_errorname", "")
+    if said.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
+        return "not an SQLite file, or a damaged one", "check how it was made", "data.file.damaged"
+    if said.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return "another program is writing to the database", "wait for it", "database.file.busy"
+    if said.startswith(("SQLITE_AUTH", "SQLITE_READONLY")):
+        return (
+            "the query would change the database",
+            "use one that only reads",
+            "database.query.refused",
+        )
     if "no such table" in str(error):
-        return "there is no such table", "check the name"
+        return "there is no such table", "check the name", "database.table.unknown"
     if source.is_query:
-        return "the query is not valid SQL", "check it"
-    return "the table cannot be read, or the file is damaged", "check how it was made"
+        return "the query is not valid SQL", "check it", "database.query.malformed"
+    return (
+        "the table cannot be read, or the file is damaged",
+        "check how it was made",
+        "data.file.damaged",
+    )
 
 
 def tables(source: Source) -> list[str]:
@@ -122,7 +133,12 @@ def found(source: Source) -> Found:
 def _table(source: Source) -> str:
     schema, table = sql_name(source.part)
     if schema not in ("", "main"):
-        raise CaveatError("SQLite has no schemas", where=source.part, do="name the table alone")
+        raise CaveatError(
+            "SQLite has no schemas",
+            where=source.part,
+            do="name the table alone",
+            code="database.schema.unsupported",
+        )
     return table
 
 
@@ -142,7 +158,7 @@ def opened(source: Source, columns: Sequence[str] | None) -> Iterator[Held]:
         for name in columns or ():
             if name not in found:
                 do = f"choose among {', '.join(found)}"
-                raise CaveatError(f"there is no column {name!r}", do=do)
+                raise CaveatError(f"there is no column {name!r}", do=do, code="data.column.unknown")
         wanted = found if columns is None else list(columns)
         query = f"SELECT {', '.join(map(quoted, wanted))} FROM {origin}"
         fields = [Field(name, kind=KINDS.get(declared.get(name, ""))) for name in wanted]
@@ -163,7 +179,10 @@ def _types(connection: sqlite3.Connection, origin: str, names: Sequence[str]) ->
         text, real, binary = flags[3 * i : 3 * i + 3]
         if binary:
             raise CaveatError(
-                "binary values cannot be used", column=name, do="leave the column out"
+                "binary values cannot be used",
+                column=name,
+                do="leave the column out",
+                code="data.type.unsupported",
             )
         types.append(pa.string() if text else pa.float64() if real else pa.int64())
     return types
@@ -187,6 +206,7 @@ def _array(cells: Sequence[Any], name: str, type_: pa.DataType) -> pa.Array:
             "whole numbers of more than 15 digits stand among decimals, which cannot hold them",
             column=name,
             do="read it by a query that rounds it or makes it text",
+            code="data.value.too-long",
         ) from None
 
 

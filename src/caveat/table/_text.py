@@ -151,7 +151,9 @@ def _bytes_of(path: Path, encoding: str | None) -> tuple[bytes, tuple[Note, ...]
         data = _recode(data, encoding, path)
     data = data.removeprefix(codecs.BOM_UTF8)
     if not data:
-        raise CaveatError("the file is empty", where=str(path), do="check how it was made")
+        raise CaveatError(
+            "the file is empty", where=str(path), do="check how it was made", code="data.file.empty"
+        )
     return data if b"\n" in data else data.replace(b"\r", b"\n"), notes
 
 
@@ -161,11 +163,16 @@ def _recode(data: bytes, encoding: str, path: Path) -> bytes:
     except UnicodeError as error:
         offset = getattr(error, "start", 0)
         raise CaveatError(
-            f"byte {offset:,} is not valid {encoding}", where=str(path), do="name its encoding"
+            f"byte {offset:,} is not valid {encoding}",
+            where=str(path),
+            do="name its encoding",
+            code="data.encoding.mismatch",
         ) from None
     except (LookupError, ValueError):  # a name with a NUL is the latter
         raise CaveatError(
-            f"there is no encoding {encoding!r}", do="use one such as utf-8, cp1252 or latin-1"
+            f"there is no encoding {encoding!r}",
+            do="use one such as utf-8, cp1252 or latin-1",
+            code="data.encoding.unknown",
         ) from None
 
 
@@ -220,7 +227,10 @@ def _check_text(head: bytes, path: Path) -> None:
         raise _not_utf8(path, error.start, 1) from None
     if b"\0" in head:
         raise CaveatError(
-            "this is not a text file in UTF-8", where=str(path), do="name its encoding or format"
+            "this is not a text file in UTF-8",
+            where=str(path),
+            do="name its encoding or format",
+            code="data.encoding.mismatch",
         )
 
 
@@ -230,6 +240,7 @@ def _not_utf8(path: Path, offset: int, line: int) -> CaveatError:
         where=str(path),
         do="name its encoding, such as cp1252, cp1250 or latin-1: --encoding (caveat look), or "
         'encoding = "cp1252" in [data]',
+        code="data.encoding.mismatch",
     )
 
 
@@ -276,6 +287,7 @@ def _wanted(names: list[str], columns: Sequence[str] | None, path: Path) -> list
                 f"there is no column {name!r}",
                 where=str(path),
                 do=f"choose among {', '.join(names)}",
+                code="data.column.unknown",
             )
     return list(columns)
 
@@ -289,21 +301,27 @@ def _refuse_fault(found: Scan, n_columns: int, delimiter: str, path: Path) -> No
             f"the line has {fields}, the header {n_columns:,}",
             where=where,
             do=f"mend the line, or name the delimiter if it is not {shown!r}",
+            code="data.row.mismatch",
         )
     if found.fault:
         raise _fault(found.fault, where)
 
 
 def _fault(fault: Fault, where: str) -> CaveatError:
-    what, do = {
-        Fault.BLANK: ("the line is empty", "remove it"),
-        Fault.UNCLOSED: ("a quotation mark is opened here and never closed", "close it"),
+    what, do, code = {
+        Fault.BLANK: ("the line is empty", "remove it", "data.row.empty"),
+        Fault.UNCLOSED: (
+            "a quotation mark is opened here and never closed",
+            "close it",
+            "data.row.malformed",
+        ),
         Fault.AFTER_QUOTE: (
             "text follows a closing quotation mark",
             "double quotation marks that belong to the text",
+            "data.row.malformed",
         ),
     }[fault]
-    return CaveatError(what, where=where, do=do)
+    return CaveatError(what, where=where, do=do, code=code)
 
 
 # -------------------------------------------------------------------------------------------------
@@ -380,8 +398,14 @@ def _unparsed(path: Path, data: bytes, found: Scan) -> CaveatError:
             "a quotation mark stands inside a field that is not quoted",
             where=f"{path}, line {found.stray:,}",
             do="quote the field and double the mark",
+            code="data.row.malformed",
         )
-    return CaveatError("the file cannot be parsed", where=str(path), do="check how it was made")
+    return CaveatError(
+        "the file cannot be parsed",
+        where=str(path),
+        do="check how it was made",
+        code="data.file.malformed",
+    )
 
 
 def _encode_column(series: pl.Series, plan: Parsing, name: str, decimal: str) -> Column:

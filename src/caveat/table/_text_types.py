@@ -128,5 +128,6 @@ def declared(shape: Parsing, entry: ColumnSchema | None, name: str, path: Path) 
             column=name,
             row=shape.infinite_row,
             do="replace it by a number or leave the cell empty",
+            code="data.value.infinite",
         )
     return shape

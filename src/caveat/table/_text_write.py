@@ -63,6 +63,7 @@ def _encoded(text: str, form: TextForm) -> bytes:
         raise CaveatError(
             f"the encoding {form.encoding} lacks a letter of the table",
             do="leave --as-read (as_read) out: UTF-8 has all letters",
+            code="data.encoding.unsupported",
         ) from None
 
 

@@ -109,7 +109,11 @@ def align_copies(
     differences = [_columns_apart(original, table) for table in others]
     names = [name for name in original if all(name in table for table in others)]
     if not names:
-        raise CaveatError("the two tables have no column in common", do="check the column names")
+        raise CaveatError(
+            "the two tables have no column in common",
+            do="check the column names",
+            code="data.column.mismatch",
+        )
     aligned: list[dict[str, Column]] = [{} for _ in (original, *others)]
     for name in names:
         columns = [table[name] for table in (original, *others)]
@@ -249,6 +253,7 @@ def common_levels(columns: Sequence[Column], name: str) -> list[Column]:
             "the tables store it as different kinds of values",
             column=name,
             do="declare its kind in the schema",
+            code="data.type.mismatch",
         )
     typed = next((c for c in columns if len(c.levels)), first)
     levels = _union_levels(columns, typed)

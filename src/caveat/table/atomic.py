@@ -42,13 +42,23 @@ def status(path: Name) -> os.stat_result | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except UnicodeEncodeError:
-        raise CaveatError("the name is not UTF-8", where=where, do="rename it") from None
+        raise CaveatError(
+            "the name is not UTF-8", where=where, do="rename it", code="command.name.malformed"
+        ) from None
     except ValueError:
         shown = where.replace("\0", "\\0")
-        raise CaveatError("the name holds a NUL", where=shown, do="use another name") from None
+        raise CaveatError(
+            "the name holds a NUL",
+            where=shown,
+            do="use another name",
+            code="command.name.malformed",
+        ) from None
     except OSError as error:
         raise CaveatError(
-            f"the name cannot be used ({_reason(error)})", where=where, do="use another name"
+            f"the name cannot be used ({_reason(error)})",
+            where=where,
+            do="use another name",
+            code="command.name.unsupported",
         ) from None
 
 
@@ -92,6 +102,7 @@ def check_output(path: Name, *, force: bool = False, inputs: Iterable[Name | Non
             "the output exists already, and this command reads it",
             where=where,
             do="choose another name; --force never replaces an input",
+            code="command.output.conflict",
         )
     check_folder(target.parent, path.parent)
     around = status(target.parent) if target.suffix.lower() == ".parquet" else None
@@ -100,10 +111,14 @@ def check_output(path: Name, *, force: bool = False, inputs: Iterable[Name | Non
             "the output would lie among the parts of a table that this command reads",
             where=where,
             do="choose another folder",
+            code="command.output.conflict",
         )
     if found is not None and not force:
         raise CaveatError(
-            "the output exists already", where=where, do="choose another name or use --force"
+            "the output exists already",
+            where=where,
+            do="choose another name or use --force",
+            code="command.output.exists",
         )
     return target
 
@@ -138,7 +153,10 @@ def check_outputs(
         target = check_output(path, force=force, inputs=read)
         if any(target == other or same_file(status(target), other) for other in seen):
             raise CaveatError(
-                "two outputs have the same name", where=shown(path), do="choose another for one"
+                "two outputs have the same name",
+                where=shown(path),
+                do="choose another for one",
+                code="command.output.duplicate",
             )
         seen.append(target)
 
@@ -147,7 +165,10 @@ def _behind(path: Path, found: os.stat_result | None) -> Path:
     """Return where a link leads, so that not the link is replaced but the file."""
     if found is None and path.is_symlink():
         raise CaveatError(
-            "the output is a link to nothing", where=str(path), do="remove it or name a file"
+            "the output is a link to nothing",
+            where=str(path),
+            do="remove it or name a file",
+            code="command.output.type",
         )
     target = Path(os.path.realpath(path))
     status(target)  # a folder around it may have a name that is not UTF-8
@@ -158,8 +179,15 @@ def _check_sort(found: os.stat_result | None, where: str) -> None:
     if found is None or stat.S_ISREG(found.st_mode):
         return
     if stat.S_ISDIR(found.st_mode):
-        raise CaveatError("the output is a folder", where=where, do="name a file")
-    raise CaveatError("the output is a device or a pipe", where=where, do="name a file")
+        raise CaveatError(
+            "the output is a folder", where=where, do="name a file", code="command.output.type"
+        )
+    raise CaveatError(
+        "the output is a device or a pipe",
+        where=where,
+        do="name a file",
+        code="command.output.type",
+    )
 
 
 def check_folder(folder: Path, shown: Path | None = None) -> None:
@@ -167,10 +195,18 @@ def check_folder(folder: Path, shown: Path | None = None) -> None:
     where = str(folder if shown is None else shown)
     found = status(folder)
     if found is None or not stat.S_ISDIR(found.st_mode):
-        raise CaveatError("there is no such folder", where=where, do="make it or choose another")
+        raise CaveatError(
+            "there is no such folder",
+            where=where,
+            do="make it or choose another",
+            code="command.folder.absent",
+        )
     if not os.access(folder, os.W_OK | os.X_OK):
         raise CaveatError(
-            "the folder may not be written to", where=where, do="choose another folder"
+            "the folder may not be written to",
+            where=where,
+            do="choose another folder",
+            code="command.folder.not-writable",
         )
 
 
@@ -186,12 +222,17 @@ def make_folder(folder: Path, *, confidential: bool) -> None:
     """
     found = status(folder)
     if found is not None and not stat.S_ISDIR(found.st_mode):
-        raise CaveatError("this is no folder", where=str(folder), do="name a folder")
+        raise CaveatError(
+            "this is no folder", where=str(folder), do="name a folder", code="command.folder.type"
+        )
     try:
         folder.mkdir(mode=0o700 if confidential else 0o777, parents=True, exist_ok=True)
     except OSError as error:
         raise CaveatError(
-            f"the folder cannot be made ({_reason(error)})", where=str(folder), do="choose another"
+            f"the folder cannot be made ({_reason(error)})",
+            where=str(folder),
+            do="choose another",
+            code="command.folder.not-writable",
         ) from None
 
 
@@ -209,12 +250,14 @@ def unwritable(path: Path) -> Iterator[None]:
             f"cannot be written ({_reason(error)})",
             where=str(path),
             do="check the folder's permissions and the free space",
+            code="command.output.not-writable",
         ) from error
     except UnicodeEncodeError as error:
         raise CaveatError(
             "the text to be written holds a name that is not UTF-8",
             where=str(path),
             do="rename the file it comes from",
+            code="command.name.malformed",
         ) from error
 
 
@@ -298,6 +341,7 @@ def _rename_new(draft: Path, target: Path) -> None:
             "the output exists already: another program has made it meanwhile",
             where=str(target),
             do="choose another name or use --force",
+            code="command.output.exists",
         ) from None
     except OSError:  # not every file system has links
         draft.replace(target)

@@ -52,6 +52,7 @@ def calibrated(table: Table, key: str, weights: str, margins: Sequence[Table]) -
                 "it has no column with numbers, or no other column",
                 where=where,
                 do=f"call the numbers of members {OF_MEMBERS!r}, those of groups {OF_GROUPS!r}",
+                code="synthesis.margin.malformed",
             )
         names = [n for n in margin if n != name]
         cells = _cells(table, margin, names, where)
@@ -69,7 +70,9 @@ def calibrated(table: Table, key: str, weights: str, margins: Sequence[Table]) -
 
 def _numbers(column: Column, where: str, name: str) -> NDArray[np.float64]:
     if not column.kind.is_number or column.is_missing.any():
-        raise CaveatError("it has cells that are no numbers", where=where, column=name)
+        raise CaveatError(
+            "it has cells that are no numbers", where=where, column=name, code="data.value.type"
+        )
     return column.cell_numbers
 
 
@@ -83,6 +86,7 @@ def _check_shared(table: Table, key: str, names: Sequence[str], where: str) -> N
                 where=where,
                 column=name,
                 do=f"call the numbers {OF_MEMBERS!r} if they count members",
+                code="data.group.mismatch",
             )
 
 
@@ -91,13 +95,23 @@ def _cells(table: Table, margin: Table, names: Sequence[str], where: str) -> NDA
     ours, theirs = np.zeros(table.n_rows, np.int64), np.zeros(margin.n_rows, np.int64)
     for name in names:
         if name not in table:
-            raise CaveatError(f"there is no column {name!r}", where=where, do="check its name")
+            raise CaveatError(
+                f"there is no column {name!r}",
+                where=where,
+                do="check its name",
+                code="data.column.unknown",
+            )
         mine, other = common_levels([table[name], margin[name]], name)
         ours = ours * mine.n_levels + mine.codes
         theirs = theirs * mine.n_levels + other.codes
     order = np.argsort(theirs)
     if (np.diff(theirs[order]) == 0).any():
-        raise CaveatError("a cell stands in two rows", where=where, do="give each cell one row")
+        raise CaveatError(
+            "a cell stands in two rows",
+            where=where,
+            do="give each cell one row",
+            code="synthesis.cell.duplicate",
+        )
     place = np.minimum(np.searchsorted(theirs[order], ours), margin.n_rows - 1)
     lost = int((theirs[order][place] != ours).sum())
     if lost:
@@ -105,5 +119,6 @@ def _cells(table: Table, margin: Table, names: Sequence[str], where: str) -> NDA
             f"{lost:,} rows of the sample are in no cell of it",
             where=where,
             do="add the cells that are missing",
+            code="synthesis.cell.absent",
         )
     return order[place]

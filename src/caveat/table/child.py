@@ -97,6 +97,7 @@ class Limits:
             f"it was not read within {self.seconds:,.4g} seconds",
             do="check the table, view or query for an endless recursion; if you trust it, set the "
             f"environment variable {SECONDS} to a larger number",
+            code="data.file.timeout",
         )
 
     def too_large(self) -> CaveatError:
@@ -106,11 +107,13 @@ class Limits:
                 f"to read it takes more than the {self.gigabytes:,.3g} GB of memory that the shell "
                 "allows (ulimit)",
                 do="allow more, or read fewer columns or rows",
+                code="memory.limit.too-small",
             )
         return CaveatError(
             f"to read it takes more than {self.gigabytes:,.3g} GB of memory",
             do="read fewer columns or rows; if you trust it, set the environment variable "
             f"{GIGABYTES} to a larger number",
+            code="memory.limit.too-small",
         )
 
 
@@ -343,7 +346,9 @@ class _Child:
 
 def _crashed() -> CaveatError:
     return CaveatError(
-        "the reader of this format crashed: the file is damaged", do="check how it was made"
+        "the reader of this format crashed: the file is damaged",
+        do="check how it was made",
+        code="data.file.damaged",
     )
 
 

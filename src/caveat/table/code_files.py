@@ -138,10 +138,14 @@ def _document(folder: Path) -> dict[str, Any]:
             "there are no code files here, or not all of them",
             where=str(folder),
             do="write them again",
+            code="data.folder.damaged",
         ) from None
     named = document if isinstance(document, dict) else {}
     if (named.get("format"), named.get("version")) != (FORMAT, VERSION):
         raise CaveatError(
-            "code files of another version of Caveat", where=str(folder), do="write them again"
+            "code files of another version of Caveat",
+            where=str(folder),
+            do="write them again",
+            code="data.version.mismatch",
         )
     return document

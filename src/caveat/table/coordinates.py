@@ -55,11 +55,19 @@ def points_of(table: Table, x: str, y: str) -> Floats:
     [[1.5, 2.5], [nan, nan]]
     """
     if x == y:
-        raise CaveatError("x and y are the same column", column=x, do="name two columns")
+        raise CaveatError(
+            "x and y are the same column",
+            column=x,
+            do="name two columns",
+            code="place.column.duplicate",
+        )
     for name in (x, y):
         if table[name].kind not in (Kind.NUMERIC, Kind.INTEGER):
             raise CaveatError(
-                "coordinates must be numbers", column=name, do="name two columns of numbers"
+                "coordinates must be numbers",
+                column=name,
+                do="name two columns of numbers",
+                code="place.column.type",
             )
     points = np.stack([table[name].cell_numbers for name in (x, y)], axis=1)
     half = np.isnan(points).sum(axis=1) == 1
@@ -70,6 +78,7 @@ def points_of(table: Table, x: str, y: str) -> Floats:
             column=(x, y)[int(np.argmax(np.isnan(points[row])))],
             row=row + 1,
             do="empty both or fill it: half a place still tells where somebody is",
+            code="place.coordinate.absent",
         )
     return points
 
@@ -94,19 +103,26 @@ def plane_of(
     """
     known = points[~np.isnan(points).any(axis=1)]
     if not (np.abs(known) <= LARGEST).all():
-        raise CaveatError("a coordinate is beyond any map", where=_where(names), do="mend it")
+        raise CaveatError(
+            "a coordinate is beyond any map",
+            where=_where(names),
+            do="mend it",
+            code="place.coordinate.range",
+        )
     if not degrees:
         if epsg is not None:
             raise CaveatError(
                 "an EPSG code is for degrees only: metres are taken as they are",
                 where="epsg",
                 do="leave it out, or say that the columns are degrees",
+                code="place.setting.conflict",
             )
         if degrees is None and _look_like_degrees(known):
             raise CaveatError(
                 "the coordinates look like degrees, and radii are metres",
                 where=_where(names),
                 do="say so (degrees = true, --degrees), or that they are metres (--metres)",
+                code="place.unit.undeclared",
             )
         return Plane(lambda told: told, lambda metres: metres)
     _check_degrees(known, names)
@@ -140,6 +156,7 @@ def _check_degrees(points: Floats, names: tuple[str, str]) -> None:
             "these are no degrees: a longitude is beyond 180 or a latitude beyond 90",
             where=_where(names),
             do="say that they are metres, or mend them",
+            code="place.coordinate.range",
         )
 
 
@@ -148,6 +165,7 @@ def _swapped(names: tuple[str, str]) -> CaveatError:
         "longitude and latitude seem to be swapped",
         where=_where(names),
         do="give the longitude as x and the latitude as y",
+        code="place.coordinate.conflict",
     )
 
 
@@ -158,6 +176,7 @@ def _pyproj() -> Any:
         raise CaveatError(
             "longitude and latitude need the package pyproj, which is not installed",
             do="run: pip install 'caveat[geo]'",
+            code="command.package.not-installed",
         ) from None
     return pyproj
 
@@ -187,6 +206,7 @@ def _projected(points: Floats, names: tuple[str, str], epsg: int | None) -> Plan
             "a metre of the map is not a metre at these places",
             where="the local projection" if epsg is None else f"EPSG:{epsg}",
             do="give the EPSG code of the region's own system in metres, such as its UTM zone",
+            code="place.projection.unsupported",
         )
     return Plane(lambda told: moved(told, "FORWARD"), lambda told: moved(told, "INVERSE"), True)
 
@@ -199,6 +219,7 @@ def _metric(pyproj: Any, epsg: int) -> Any:
             "there is no such coordinate reference system",
             where=f"EPSG:{epsg}",
             do="give the code of a system in metres, such as 25832",
+            code="place.projection.unknown",
         ) from None
     units = {axis.unit_name for axis in system.axis_info[:2]}
     if not system.is_projected or units != {"metre"}:
@@ -206,6 +227,7 @@ def _metric(pyproj: Any, epsg: int) -> Any:
             "this coordinate reference system is not in metres",
             where=f"EPSG:{epsg}",
             do="give the code of one that is, such as 25832",
+            code="place.projection.unsupported",
         )
     return system
 

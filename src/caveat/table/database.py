@@ -147,7 +147,10 @@ def sql_name(part: str) -> tuple[str, str]:
     found = _NAME.fullmatch(part)
     if found is None:
         raise CaveatError(
-            "this names no table", where=part, do="write TABLE or SCHEMA.TABLE, or a query"
+            "this names no table",
+            where=part,
+            do="write TABLE or SCHEMA.TABLE, or a query",
+            code="database.table.malformed",
         )
     return _bare(found[1] or ""), _bare(found[2])
 
@@ -195,7 +198,9 @@ def _only_table(source: Source) -> str:
     if len(tables) != 1:
         held = f"holds {len(tables)} tables" if tables else "holds no table"
         do = f"name one, as in {source.with_part(tables[0])!r}" if tables else "check the name"
-        raise CaveatError(f"the database {held}", where=source.place, do=do)
+        raise CaveatError(
+            f"the database {held}", where=source.place, do=do, code="database.table.absent"
+        )
     return tables[0]
 
 
@@ -282,6 +287,7 @@ def check_database_target(source: Source, *, force: bool) -> None:
             "the output names no table",
             where=source.place,
             do=f"write {source.with_part('TABLE')!r}",
+            code="database.table.absent",
         )
     sql_name(source.part)
     with _alone(source):
@@ -298,12 +304,14 @@ def _check_target(source: Source, force: bool) -> None:
             f"what is there cannot be replaced: {found.kept}",
             where=source.with_part(table),
             do="choose another name",
+            code="database.table.refused",
         )
     if _engine(source).exists(source) and not force:
         raise CaveatError(
             "the table exists already",
             where=source.with_part(table),
             do="choose another name or use --force",
+            code="database.table.exists",
         )
 
 
@@ -340,6 +348,7 @@ def _check_not_read(engine: _Engine, target: Source, read: Source) -> None:
             "the output is a table that this command reads",
             where=target.with_part(target.part),
             do="choose another name; --force never replaces an input",
+            code="database.table.conflict",
         )
     if not here.plain:
         raise CaveatError(
@@ -347,6 +356,7 @@ def _check_not_read(engine: _Engine, target: Source, read: Source) -> None:
             "reads",
             where=target.with_part(target.part),
             do="write to a new name or to another database; --force never replaces an input",
+            code="database.table.conflict",
         )
 
 

@@ -305,4 +305,5 @@ def _busy(target: Path) -> CaveatError:
         f"another run has been writing to it for {PATIENCE:.0f} seconds",
         where=str(target),
         do="wait for it and try again, or choose another name",
+        code="command.output.busy",
     )

@@ -81,6 +81,7 @@ def encode(series: pl.Series, name: str) -> Column:
         f"values of type {dtype} cannot be used",
         column=name,
         do="convert it to numbers, text or dates, or drop it",
+        code="data.type.unsupported",
     )
 
 
@@ -130,7 +131,10 @@ def _as_int64(series: pl.Series, name: str) -> pl.Series:
         return series.cast(pl.Int64)
     except pl.exceptions.InvalidOperationError:
         raise CaveatError(
-            "a whole number does not fit into 64 bits", column=name, do="read it as text"
+            "a whole number does not fit into 64 bits",
+            column=name,
+            do="read it as text",
+            code="data.value.too-large",
         ) from None
 
 
@@ -158,6 +162,7 @@ def usable_numbers(series: pl.Series, name: str) -> pl.Series:
             column=name,
             row=int(outside.arg_max() or 0) + 1,
             do="replace it by a number of usual size, or leave the cell empty",
+            code="data.value.infinite" if infinite else "data.value.too-large",
         )
     tiny = ((size > 0) & (size < SMALLEST)).fill_null(False)
     for cells, what in (
@@ -213,6 +218,7 @@ def outside_calendar(name: str, cells: NDArray[np.bool_]) -> CaveatError:
         column=name,
         row=int(np.argmax(cells)) + 1,
         do="replace it or leave the cell empty",
+        code="data.value.range",
     )
 
 
@@ -345,7 +351,12 @@ def _convert_levels(column: Column, kind: Kind, name: str, date_format: str) -> 
         truth = {"true": True, "false": False, "1": True, "0": False, "yes": True, "no": False}
         return text.str.to_lowercase().replace_strict(truth, default=None, return_dtype=pl.Boolean)
     if column.levels.dtype.kind == "M":
-        raise CaveatError(f"dates cannot become kind {kind}", column=name, do="keep them")
+        raise CaveatError(
+            f"dates cannot become kind {kind}",
+            column=name,
+            do="keep them",
+            code="data.type.mismatch",
+        )
     numbers = (
         text.cast(pl.Float64, strict=False)
         if levels.dtype == pl.String
@@ -379,4 +390,5 @@ def _refuse_lost(
         column=name,
         row=int(bad[0]) + 1 if len(bad) else None,
         do="declare the missing codes, the format or another kind in the schema",
+        code="data.value.type",
     )

@@ -36,4 +36,5 @@ def load_extra(module: str, package: str, extra: str, purpose: str) -> Any:
         raise CaveatError(
             f"{purpose} needs the package {package}, which is not installed",
             do=f"run: pip install 'caveat[{extra}]'",
+            code="command.package.not-installed",
         ) from None

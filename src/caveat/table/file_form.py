@@ -61,6 +61,7 @@ def form_of(
             "only delimited text has a form that can be kept",
             where=shown(path),
             do="leave --as-read (as_read) out",
+            code="data.format.unsupported",
         )
     from caveat.table._text import form_in
 

@@ -149,7 +149,9 @@ def _read(
             None if work is None else TOGETHER,
         )  # fmt: skip
         if not table.columns:
-            raise CaveatError("the file has no columns", do="check how it was made")
+            raise CaveatError(
+                "the file has no columns", do="check how it was made", code="data.column.absent"
+            )
     except CaveatError as error:
         if work is not None and error.where == str(work.folder):
             raise  # nothing is wrong with the file
@@ -243,7 +245,11 @@ def write(
     allow_source(path)
     suffix = check_target(path, force=force)
     if not table.columns:
-        raise CaveatError("a table without columns cannot be written", do="add a column")
+        raise CaveatError(
+            "a table without columns cannot be written",
+            do="add a column",
+            code="data.column.absent",
+        )
     source = source_of(path)
     if source is not None and source.part:
         _write_part(table, source, force, confidential)
@@ -323,6 +329,7 @@ def write_blocks(
             f"more than {ROWS_IN_MEMORY:,} rows are written as they are made",
             where=str(path),
             do="use .csv, .parquet or a table of a database",
+            code="data.row.too-many",
         )
 
 

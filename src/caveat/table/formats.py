@@ -123,12 +123,14 @@ def suffix_of(path: Path, known: tuple[str, ...]) -> str:
             "only workbooks of the format .xlsx are read and written",
             where=str(path),
             do="save it as .xlsx in Excel or LibreOffice",
+            code="data.format.unsupported",
         )
     one_way = name.endswith(tuple(suffix for suffix in readable() if suffix not in known))
     raise CaveatError(
         "this format can be read but not written" if one_way else "the extension is not known",
         where=shown(path),
         do=f"use one of {', '.join((*known, SERVER))}",
+        code="data.format.unsupported" if one_way else "data.format.unknown",
     )
 
 

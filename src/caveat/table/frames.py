@@ -70,6 +70,7 @@ def _names_and_backend(frame: Any) -> tuple[list[Any], str]:
         raise CaveatError(
             f"a {type(frame).__name__} is not a table",
             do="give a pandas, polars or pyarrow frame, a dict of arrays or a file",
+            code="data.table.type",
         ) from None
     return list(wrapped.columns), str(wrapped.implementation.value)
 
@@ -80,6 +81,7 @@ def refuse_bad_names(names: list[Any]) -> None:
         raise CaveatError(
             f"{len(names):,} columns are more than the {MOST_COLUMNS:,} that a table may have",
             do="split the table, or put repeated measurements into rows",
+            code="data.column.too-many",
         )
     for position, name in enumerate(names, 1):
         if not isinstance(name, str) or not name.strip():
@@ -87,6 +89,7 @@ def refuse_bad_names(names: list[Any]) -> None:
                 "a column has no name" if isinstance(name, str) else "a column's name is not text",
                 where=f"column {position}",
                 do="give every column a name",
+                code="data.name.absent" if isinstance(name, str) else "data.name.type",
             )
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
@@ -95,6 +98,7 @@ def refuse_bad_names(names: list[Any]) -> None:
             f"two columns are called {repeated[0]!r}",
             where=f"columns {where[0]} and {where[1]}",
             do="rename one of them",
+            code="data.column.duplicate",
         )
 
 
@@ -130,6 +134,7 @@ def as_series(values: Any, name: str) -> pl.Series:
                     f"values of type {sort} cannot be used",
                     column=name,
                     do="convert it to numbers, text or dates, or drop it",
+                    code="data.type.unsupported",
                 )
             if pa.types.is_decimal256(values.type):  # polars has 38 digits, and panics at more
                 values = values.cast(pa.decimal128(38, values.type.scale))
@@ -144,6 +149,7 @@ def as_series(values: Any, name: str) -> pl.Series:
             "the values are of mixed or unknown types",
             column=name,
             do="convert the column to numbers, text or dates",
+            code="data.type.unsupported",
         ) from None
 
 
@@ -190,7 +196,9 @@ def to_frame(table: Table, backend: str = "") -> Any:
     target = backend or table.backend or "pandas"
     if target not in BACKENDS:
         raise CaveatError(
-            f"there is no frame of kind {target!r}", do="choose pandas, polars, pyarrow or dict"
+            f"there is no frame of kind {target!r}",
+            do="choose pandas, polars, pyarrow or dict",
+            code="data.backend.unknown",
         )
     own = target == table.backend
     arrays = {

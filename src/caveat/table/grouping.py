@@ -60,16 +60,25 @@ class Groups:
                 "it is no name of a column, nor settings of groups",
                 where="groups",
                 do='write groups = "household"',
+                code="data.setting.type",
             )
         entries = dict(given)
         known = ("key", "constant", "order", "role", "margins")
         for name in entries:
             if name not in known:
                 raise CaveatError(
-                    f"{name!r} is no setting of groups", where="groups", do=hint(name, known)
+                    f"{name!r} is no setting of groups",
+                    where="groups",
+                    do=hint(name, known),
+                    code="data.setting.unknown",
                 )
         if "key" not in entries:
-            raise CaveatError("the key is not named", where="groups", do='write key = "household"')
+            raise CaveatError(
+                "the key is not named",
+                where="groups",
+                do='write key = "household"',
+                code="data.key.undeclared",
+            )
         constant = entries.get("constant")
         if constant is not None:
             entries["constant"] = (constant,) if isinstance(constant, str) else tuple(constant)
@@ -77,7 +86,10 @@ class Groups:
         for name in (*named, *(entries.get("constant") or ())):
             if not isinstance(name, str):
                 raise CaveatError(
-                    "a column is named by a text", where="groups", do='write key = "household"'
+                    "a column is named by a text",
+                    where="groups",
+                    do='write key = "household"',
+                    code="data.setting.type",
                 )
         entries["margins"] = tuple(entries.get("margins", ()))
         return cls(**entries)
@@ -90,7 +102,10 @@ def found_groups(table: Table, given: Groups | str | Mapping[str, Any]) -> Group
     for name in (groups.key, *(groups.constant or ()), *(name for name in members if name)):
         if name not in table:
             raise CaveatError(
-                f"there is no column {name!r}", where="groups", do=hint(name, table.names)
+                f"there is no column {name!r}",
+                where="groups",
+                do=hint(name, table.names),
+                code="data.column.unknown",
             )
     _check_key(table, groups.key)
     constant = constant_columns(table, groups.key)
@@ -109,6 +124,7 @@ def _check_key(table: Table, name: str) -> None:
             where="groups",
             column=name,
             do="complete the key, or leave these rows out",
+            code="data.key.absent",
         )
     sizes = key.counts[key.counts > 0]
     if len(sizes) < 2:
@@ -117,6 +133,7 @@ def _check_key(table: Table, name: str) -> None:
             where="groups",
             column=name,
             do="name the column that numbers households, patients or firms",
+            code="data.group.too-few",
         )
     if sizes.max() == 1:
         raise CaveatError(
@@ -124,6 +141,7 @@ def _check_key(table: Table, name: str) -> None:
             where="groups",
             column=name,
             do="leave groups out, or name the column that members share",
+            code="data.group.too-small",
         )
     if sizes.max() > MOST_MEMBERS:
         raise CaveatError(
@@ -132,6 +150,7 @@ def _check_key(table: Table, name: str) -> None:
             where="groups",
             column=name,
             do="name the column that numbers households, patients or firms",
+            code="data.group.too-large",
         )
 
 
@@ -146,6 +165,7 @@ def _check_constant(
                 where="groups, constant",
                 column=name,
                 do="take it out of constant",
+                code="data.setting.conflict",
             )
         if name not in constant:
             n = _changing(table, groups.key, name)
@@ -154,6 +174,7 @@ def _check_constant(
                 where="groups",
                 column=name,
                 do="take it out of constant, or mend the data",
+                code="data.group.mismatch",
             )
 
 

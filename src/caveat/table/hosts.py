@@ -54,7 +54,10 @@ def allow_host(*hosts: str) -> None:
     for host in hosts:
         if not _HOST.fullmatch(host):
             raise CaveatError(
-                "this is no name of a host", where=host, do="give a name without port, such as db1"
+                "this is no name of a host",
+                where=host,
+                do="give a name without port, such as db1",
+                code="database.host.malformed",
             )
     os.environ[VARIABLE] = ",".join(sorted(_allowed() | {_plain(host) for host in hosts}))
 
@@ -124,6 +127,7 @@ def check_hosts(source: Source) -> None:
             where=source.place,
             do=f"if your credentials may go there, use --allow-host {host} or the variable "
             f"{VARIABLE} (in Python caveat.table.allow_host)",
+            code="database.host.refused",
         )
 
 
@@ -141,6 +145,7 @@ def connection_address(source: Source) -> str:
             f"the address has an option that is not accepted: {odd[0]}",
             where=source.place.partition("?")[0],
             do="leave it out, or set it in the environment",
+            code="database.option.refused",
         )
     address = source.address
     used = hosts or [os.environ.get("PGHOSTADDR") or os.environ.get("PGHOST") or "/"]

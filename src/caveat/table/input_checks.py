@@ -30,28 +30,47 @@ def check_input(path: Path) -> None:
             return  # it may hold a table in parts
         if not stat.S_ISREG(mode):
             raise CaveatError(
-                "this is a pipe, a socket or a device", where=where, do="save it as a file first"
+                "this is a pipe, a socket or a device",
+                where=where,
+                do="save it as a file first",
+                code="data.file.type",
             )
         with path.open("rb") as file:
             empty = not file.read(1)
     except (FileNotFoundError, NotADirectoryError):
-        raise CaveatError("there is no such file", where=where, do="check the name") from None
+        raise CaveatError(
+            "there is no such file", where=where, do="check the name", code="data.file.absent"
+        ) from None
     except OSError as error:
         raise unreadable(error, path) from None
     if empty:
-        raise CaveatError("the file is empty", where=where, do="check how it was made")
+        raise CaveatError(
+            "the file is empty", where=where, do="check how it was made", code="data.file.empty"
+        )
 
 
 def check_signs(delimiter: str | None, decimal: str) -> None:
     """Refuse signs that text cannot be read by."""
     if decimal not in (".", ","):
-        raise CaveatError("the decimal sign is neither point nor comma", do="use '.' or ','")
+        raise CaveatError(
+            "the decimal sign is neither point nor comma",
+            do="use '.' or ','",
+            code="data.setting.range",
+        )
     if delimiter is None:
         return
     if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\n\r':
-        raise CaveatError("the delimiter is not one plain character", do="use ',', ';', '|' or tab")
+        raise CaveatError(
+            "the delimiter is not one plain character",
+            do="use ',', ';', '|' or tab",
+            code="data.setting.range",
+        )
     if delimiter == decimal:
-        raise CaveatError("delimiter and decimal sign are the same", do="name the delimiter")
+        raise CaveatError(
+            "delimiter and decimal sign are the same",
+            do="name the delimiter",
+            code="data.setting.conflict",
+        )
 
 
 def positive_number(variable: str, usual: float) -> float:
@@ -62,7 +81,11 @@ def positive_number(variable: str, usual: float) -> float:
     except ValueError:
         number = 0.0
     if not number > 0:
-        raise CaveatError(f"{variable} is not a positive number", do="set it to one such as 1000")
+        raise CaveatError(
+            f"{variable} is not a positive number",
+            do="set it to one such as 1000",
+            code="data.setting.range",
+        )
     return number
 
 
@@ -87,4 +110,5 @@ def unreadable(error: OSError, path: Path) -> Exception:
         f"{what} ({error.strerror or type(error).__name__})",
         where=shown(path),
         do="look into its log" if remote else "check its name and its permissions",
+        code="database.server.interrupted" if remote else "data.file.unreadable",
     )

@@ -78,7 +78,7 @@ class Linked:
         for name in ("tables", "keys", "order"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
         if not self.tables:
-            raise CaveatError("there is no table", do="name at least one")
+            raise CaveatError("there is no table", do="name at least one", code="data.table.absent")
         self._check_names()
         for table, key in self.keys.items():
             _check_key(self.tables[table][key], table, key)
@@ -90,6 +90,7 @@ class Linked:
                     f"the table has two parents, {names}",
                     where=f"table {table}",
                     do="declare the one that is a public list of codes as lookup = true",
+                    code="data.link.conflict",
                 )
         assert self.sequence  # raises if tables hang on each other in a circle
         assert self._held is not None  # raises if a row has no parent
@@ -112,12 +113,14 @@ class Linked:
                     where=f"table {link.child}",
                     column=link.column,
                     do="link it to the table whose rows own its rows, or drop the column",
+                    code="data.link.conflict",
                 )
             if not self.keys.get(link.parent):
                 raise CaveatError(
                     f"{link.parent} has no key that others could refer to",
                     where=where,
                     do="name its key",
+                    code="data.key.undeclared",
                 )
         for table, key in self.keys.items():
             self._column(self.tables[table], key, table)
@@ -127,14 +130,20 @@ class Linked:
     def _table(self, name: str, where: str) -> Table:
         if name not in self.tables:
             raise CaveatError(
-                f"there is no table {name!r}", where=where, do=hint(name, list(self.tables))
+                f"there is no table {name!r}",
+                where=where,
+                do=hint(name, list(self.tables)),
+                code="data.table.unknown",
             )
         return self.tables[name]
 
     def _column(self, table: Table, column: str, name: str) -> None:
         if column not in table:
             raise CaveatError(
-                f"there is no column {column!r}", where=f"table {name}", do=hint(column, [*table])
+                f"there is no column {column!r}",
+                where=f"table {name}",
+                do=hint(column, [*table]),
+                code="data.column.unknown",
             )
 
     def _binds(self, link: Link) -> bool:
@@ -166,6 +175,7 @@ class Linked:
                     f"{' and '.join(waiting)} are parents of each other",
                     where="tables",
                     do="leave one of the links out",
+                    code="data.link.conflict",
                 )
             found += ready
             waiting = [name for name in waiting if name not in ready]
@@ -226,6 +236,7 @@ class Linked:
                 where=f"table {link.child}",
                 column=link.column,
                 do="complete them, or leave these rows out",
+                code="data.key.absent",
             )
         rows = np.full(key.n_levels + 1, -1, np.int64)
         rows[key.codes] = np.arange(len(key))
@@ -237,6 +248,7 @@ class Linked:
                 where=f"table {link.child}",
                 column=link.column,
                 do="complete the parents, or leave these rows out",
+                code="data.key.unknown",
             )
         return found
 
@@ -277,6 +289,7 @@ def _check_key(column: Column, table: str, key: str) -> None:
             where=f"table {table}",
             column=key,
             do="complete them, or leave these rows out",
+            code="data.key.absent",
         )
     twice = int((column.counts > 1).sum())
     if twice:
@@ -285,4 +298,5 @@ def _check_key(column: Column, table: str, key: str) -> None:
             where=f"table {table}",
             column=key,
             do="name a column that numbers the rows",
+            code="data.key.duplicate",
         )

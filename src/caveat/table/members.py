@@ -120,6 +120,7 @@ def members_of(table: Table, key: str) -> Members:
             column=key,
             row=int(np.argmax(lacking)) + 1,
             do="say to which group they belong, or leave them out",
+            code="data.key.absent",
         )
     return Members(column.codes.astype(np.int64), len(column.levels))
 
@@ -139,7 +140,9 @@ def children_of(linked: Linked, table: str) -> Members:
     """
     link = linked.parent_of(table)
     if link is None:
-        raise CaveatError("its rows belong to no other table", where=f"table {table}")
+        raise CaveatError(
+            "its rows belong to no other table", where=f"table {table}", code="data.link.absent"
+        )
     parents = without_keys(linked, link.parent)
     return Members(linked.parent_rows(table), len(linked.tables[link.parent]), parents)
 
@@ -193,7 +196,9 @@ def draw_groups(members: Members, rows: int, rng: np.random.Generator) -> NDArra
     """
     if members.n_groups < 2:
         raise CaveatError(
-            "there is one group only: none can be held out", do="set control = 0, or choose a key"
+            "there is one group only: none can be held out",
+            do="set control = 0, or choose a key",
+            code="data.group.too-few",
         )
     order = rng.permutation(members.n_groups)
     fitting = members.sizes[order] <= rows  # one large group must not take the place of all others

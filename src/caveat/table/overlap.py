@@ -137,6 +137,7 @@ def refuse_strangers(
                 f"table {position} of those compared has no value in common with the original",
                 column=name,
                 do="check that both are the right files, or leave the column out",
+                code="data.value.mismatch",
             )
 
 
@@ -158,4 +159,5 @@ def refuse_other_table(original: Table, others: Sequence[Table]) -> None:
                 f"no column of table {position} of those compared has a value in common with the "
                 "original",
                 do="check that both are the right files",
+                code="data.table.mismatch",
             )

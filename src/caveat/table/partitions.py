@@ -53,6 +53,7 @@ def parts_of(folder: Path) -> list[Path]:
             "this is a folder, and it holds no Parquet files",
             where=str(folder),
             do="name a file, or a folder with the parts of a table",
+            code="data.folder.empty",
         )
     inside = sorted(path.name for path in held if path.is_dir())
     if inside:
@@ -60,6 +61,7 @@ def parts_of(folder: Path) -> list[Path]:
             f"beside the parts of a table the folder holds a folder: {inside[0]}",
             where=str(folder),
             do="put all parts into one folder",
+            code="data.folder.unsupported",
         )
     return sorted(parts, key=_by_number)
 
@@ -105,6 +107,7 @@ def table_of(data: Any, work: CodeFiles | None = None) -> Table:
                 "there is no such folder",
                 where=str(folder),
                 do="read a file with caveat.read first",
+                code="data.folder.absent",
             )
         return read_into(work, folder)
     if _is_dask(data):
@@ -165,7 +168,10 @@ def check_parts(
             if other is not None:
                 what = f"it has {'no' if other in first else 'a'} column {other!r}, unlike"
             raise CaveatError(
-                f"{what} {names[0]}", where=name, do="give all parts the same columns"
+                f"{what} {names[0]}",
+                where=name,
+                do="give all parts the same columns",
+                code="data.column.mismatch",
             )
         for column, kind in found.items():
             if kind != first[column]:
@@ -174,6 +180,7 @@ def check_parts(
                     where=name,
                     column=column,
                     do="give the column one type in all parts",
+                    code="data.type.mismatch",
                 )
     empty = [name for name, n in zip(names, rows, strict=True) if not n]
     if empty and any(rows):

@@ -75,7 +75,12 @@ def group_tables(
     names = [n for n in aligned[0] if n not in shared] if counted is None else list(counted)
     both = set(shared) & set(names)
     if both:
-        raise CaveatError("a constant column is also counted", column=min(both), do="drop it there")
+        raise CaveatError(
+            "a constant column is also counted",
+            column=min(both),
+            do="drop it there",
+            code="data.setting.conflict",
+        )
     kinds = [name for name in names if aligned[0][name].kind not in (Kind.TEXT, Kind.ID)]
     made: list[dict[str, Column]] = [
         {name: _commonest(table[name], who) for name in shared} | {SIZE: _whole(who.sizes)}

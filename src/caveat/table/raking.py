@@ -81,9 +81,15 @@ def rake(weights: Any, margins: Mapping[str, TargetMargin], *, tolerance: float 
     """
     start = np.asarray(weights, dtype=np.float64)
     if not (start.ndim == 1 and np.isfinite(start).all() and (start >= 0).all() and start.any()):
-        raise CaveatError("weights are numbers from 0 up, and not all of them 0", where="raking")
+        raise CaveatError(
+            "weights are numbers from 0 up, and not all of them 0",
+            where="raking",
+            code="data.weights.range",
+        )
     if not margins:
-        raise CaveatError("there is no margin to rake to", do="name one")
+        raise CaveatError(
+            "there is no margin to rake to", do="name one", code="synthesis.margin.absent"
+        )
     matrix = scipy.sparse.hstack(
         [_counts(m, len(start), name) for name, m in margins.items()], "csr"
     )
@@ -93,6 +99,7 @@ def rake(weights: Any, margins: Mapping[str, TargetMargin], *, tolerance: float 
             f"the margins have {len(targets):,} cells, more than {MOST_CELLS:,}",
             where="raking",
             do="name fewer margins, or group their levels",
+            code="synthesis.cell.too-many",
         )
     _check_totals(margins)
     # A target of 0 leaves nobody in its cell; what remains has a positive target everywhere.
@@ -117,17 +124,25 @@ def _counts(margin: TargetMargin, n: int, name: str) -> scipy.sparse.csr_array:
             f"there are {len(codes):,} codes for {len(unit):,} {whom}",
             where=f"margin {name}",
             do="give each one its cell",
+            code="synthesis.margin.mismatch",
         )
     if not (np.isfinite(targets).all() and (targets >= 0).all() and targets.any()):
         raise CaveatError(
-            "targets are numbers from 0 up, and not all of them 0", where=f"margin {name}"
+            "targets are numbers from 0 up, and not all of them 0",
+            where=f"margin {name}",
+            code="synthesis.target.range",
         )
     if len(codes) and not (codes.min() >= 0 and codes.max() < len(targets)):
         raise CaveatError(
-            "a code has no target", where=f"margin {name}", do="give one target for each cell"
+            "a code has no target",
+            where=f"margin {name}",
+            do="give one target for each cell",
+            code="synthesis.target.absent",
         )
     if len(unit) and not (unit.min() >= 0 and unit.max() < n):
-        raise CaveatError("a member belongs to no unit", where=f"margin {name}")
+        raise CaveatError(
+            "a member belongs to no unit", where=f"margin {name}", code="synthesis.unit.unknown"
+        )
     return scipy.sparse.csr_array((np.ones(len(codes)), (unit, codes)), shape=(n, len(targets)))
 
 
@@ -142,6 +157,7 @@ def _check_totals(margins: Mapping[str, TargetMargin]) -> None:
                 f"the targets sum to {total:,.6g} and those of margin {other} to {known:,.6g}",
                 where=f"margin {name}",
                 do="margins of the same units need the same total",
+                code="synthesis.target.mismatch",
             )
 
 
@@ -163,6 +179,7 @@ def _check_filled(
             "a cell has a target above 0 and nobody in it who may have a weight",
             where=_named(margins, int(asked[empty[0]])),
             do="group it with another cell",
+            code="synthesis.cell.empty",
         )
 
 
@@ -176,6 +193,7 @@ def _check_met(
             f"no weights meet all margins: a cell stays {off[worst]:.1%} off its target",
             where=_named(margins, int(asked[worst])),
             do="drop a margin, or group cells that few units are in",
+            code="synthesis.margin.conflict",
         )
 
 

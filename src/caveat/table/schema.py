@@ -25,9 +25,13 @@ def read_toml(path: str | Path) -> dict[str, Any]:
     try:
         return loads(Path(path).read_text("utf-8"))
     except FileNotFoundError:
-        raise CaveatError("there is no such file", where=str(path), do="check the name") from None
+        raise CaveatError(
+            "there is no such file", where=str(path), do="check the name", code="spec.file.absent"
+        ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
-        raise CaveatError(f"not valid TOML ({error})", where=str(path), do="mend it") from None
+        raise CaveatError(
+            f"not valid TOML ({error})", where=str(path), do="mend it", code="spec.file.malformed"
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -78,6 +82,7 @@ class ColumnSchema:
                 where="schema",
                 column=name,
                 do=f"use {', '.join(sorted(known))}",
+                code="spec.entry.unknown",
             )
         missing = entry.get("missing", [])
         missing = dict(missing) if isinstance(missing, Mapping) else dict.fromkeys(missing, "")
@@ -102,6 +107,7 @@ def _kind(word: Any, name: str | None = None) -> Kind:
             where="schema",
             column=name,
             do=f"choose among {', '.join(Kind)}",
+            code="data.kind.unknown",
         ) from None
 
 
@@ -132,6 +138,7 @@ class Schema:
                     where="schema",
                     column=name,
                     do=f'write [columns."{name}"] and below it kind = "numeric"',
+                    code="spec.entry.type",
                 )
         return cls(
             {name: ColumnSchema.from_mapping(entry, name) for name, entry in entries.items()}
@@ -165,6 +172,7 @@ class Schema:
                 "the schema names a column that the data do not have",
                 column=unknown[0],
                 do=f"remove it or choose among {', '.join(names)}",
+                code="data.column.unknown",
             )
 
     def declared(self, name: str, column: Column) -> Column:
@@ -246,6 +254,7 @@ def _order(column: Column, levels: Sequence[Any], name: str) -> Column:
             column=name,
             row=row,
             do="list every level from low to high, or declare it as missing",
+            code="data.level.undeclared",
         )
     position = {value: i for i, value in enumerate(declared)}
     lookup = np.array(

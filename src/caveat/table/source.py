@@ -195,6 +195,7 @@ def _refused(what: str) -> CaveatError:
         where="the address",
         do="write postgresql://USER@HOST/DATABASE#TABLE, with the password in PGPASSWORD or "
         "~/.pgpass, or its signs / @ # ? : % as %2F %40 %23 %3F %3A %25",
+        code="database.address.malformed",
     )
 
 

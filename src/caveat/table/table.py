@@ -45,12 +45,17 @@ class Table:
                 i for i, n in enumerate(columns, 1) if not isinstance(n, str) or not n.strip()
             )
             raise CaveatError(
-                "a column has no name", where=f"column {position}", do="give every column a name"
+                "a column has no name",
+                where=f"column {position}",
+                do="give every column a name",
+                code="data.name.absent",
             )
         lengths = {len(column) for column in columns.values()}
         if len(lengths) > 1:
             raise CaveatError(
-                "the columns differ in length", do="give every column one value per row"
+                "the columns differ in length",
+                do="give every column one value per row",
+                code="data.row.mismatch",
             )
         object.__setattr__(self, "columns", MappingProxyType(columns))
 
@@ -68,7 +73,9 @@ class Table:
             return self.columns[name]
         except KeyError:
             raise CaveatError(
-                f"there is no column {name!r}", do=f"choose among {', '.join(self.columns)}"
+                f"there is no column {name!r}",
+                do=f"choose among {', '.join(self.columns)}",
+                code="data.column.unknown",
             ) from None
 
     def __eq__(self, other: object) -> bool:
@@ -175,7 +182,9 @@ def concat(tables: Sequence[Table]) -> Table:
     from caveat.table.align import common_levels
 
     if not tables:
-        raise CaveatError("there is no table to stack", do="give at least one")
+        raise CaveatError(
+            "there is no table to stack", do="give at least one", code="data.table.absent"
+        )
     first, *others = tables
     for other in others:
         if set(other.names) != set(first.names):
@@ -184,6 +193,7 @@ def concat(tables: Sequence[Table]) -> Table:
                 "the tables do not have the same columns",
                 where=f"column {', '.join(differing)}",
                 do="drop it or add it everywhere",
+                code="data.column.mismatch",
             )
     columns = {}
     for name in first:

@@ -85,7 +85,10 @@ def key_of(
     file = specification.with_suffix(".key") if path is None else Path(path)
     if seed is not None and seed > MOST_SEED:
         raise CaveatError(
-            "the seed is too long", where=str(specification), do="use a number below 2**64"
+            "the seed is too long",
+            where=str(specification),
+            do="use a number below 2**64",
+            code="spec.entry.range",
         )
     if seed is not None and path is None and not os.path.lexists(file):
         return None
@@ -146,11 +149,13 @@ class ReleaseKey:
         try:
             file = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | os.O_NONBLOCK)
         except OSError as error:
-            raise _unusable(path, f"the key cannot be read ({error.strerror})") from None
+            raise _unusable(
+                path, f"the key cannot be read ({error.strerror})", "key.file.unreadable"
+            ) from None
         found = os.fstat(file)
         if not stat.S_ISREG(found.st_mode) or found.st_size > _MOST_BYTES:
             os.close(file)
-            raise _unusable(path, "this is not a key file")
+            raise _unusable(path, "this is not a key file", "key.file.type")
         with os.fdopen(file, "rb") as opened:
             if os.name == "posix" and found.st_mode & 0o077:
                 raise CaveatError(
@@ -158,11 +163,12 @@ class ReleaseKey:
                     where=str(path),
                     do="run chmod 600 on it if nobody has read it; otherwise delete it, and a new "
                     "one is created",
+                    code="key.file.refused",
                 )
             lines = opened.read().decode("ascii", "replace").splitlines()
         held = [line.strip() for line in lines if not line.startswith("#")]
         if len(held) != 1 or not _DIGITS.fullmatch(held[0]):
-            raise _unusable(path, "this is not a key file")
+            raise _unusable(path, "this is not a key file", "key.file.type")
         return cls(held[0])
 
     @classmethod
@@ -186,7 +192,9 @@ class ReleaseKey:
             finally:
                 draft.unlink(missing_ok=True)
         except OSError as error:
-            raise _unusable(path, f"the key cannot be written ({error.strerror})") from None
+            raise _unusable(
+                path, f"the key cannot be written ({error.strerror})", "key.file.not-writable"
+            ) from None
 
 
 def _give_name(draft: Path, path: Path) -> None:
@@ -200,9 +208,10 @@ def _give_name(draft: Path, path: Path) -> None:
             draft.rename(path)
 
 
-def _unusable(path: Path, what: str) -> CaveatError:
+def _unusable(path: Path, what: str, code: str) -> CaveatError:
     return CaveatError(
         what,
         where=str(path),
         do="restore it to repeat the release; to make a new one, delete the file or name another",
+        code=code,
     )

@@ -136,7 +136,11 @@ def frame_of(columns: Mapping[str, Any], backend: str = "pandas") -> Any:
 
         return pl.DataFrame(dict(columns), strict=False)
     if backend != "pandas":
-        raise CaveatError(f"there is no frame of kind {backend!r}", do="choose pandas or polars")
+        raise CaveatError(
+            f"there is no frame of kind {backend!r}",
+            do="choose pandas or polars",
+            code="data.backend.unknown",
+        )
     import pandas as pd
 
     return pd.DataFrame(dict(columns))

@@ -17,7 +17,9 @@ def check_epsilon(epsilon: float) -> float:
 def check_positive(value: float, name: str, do: str) -> float:
     """Return a finite number above 0, or say that it is none."""
     if not _is_number(value) or not 0 < value < math.inf:
-        raise CaveatError(f"{name} is no finite number above 0", do=do)
+        raise CaveatError(
+            f"{name} is no finite number above 0", do=do, code="privacy.setting.range"
+        )
     return float(value)
 
 
@@ -27,6 +29,7 @@ def check_delta(delta: float) -> float:
         raise CaveatError(
             "delta is no number between 0 and 1",
             do="give one far below 1 / number of records, such as 1e-9",
+            code="privacy.setting.range",
         )
     return float(delta)
 

@@ -55,6 +55,7 @@ def _wait(opened: int, path: Path) -> None:
                 f"another run has held the lock for {PATIENCE:.0f} seconds",
                 where=str(path),
                 do="let it end, and try again",
+                code="privacy.lock.timeout",
             )
         time.sleep(STEP)
 
@@ -75,5 +76,6 @@ def _try(opened: int, path: Path) -> bool:
             f"cannot be locked ({error.strerror})",
             where=str(path),
             do="put the ledger on a disk of this machine",
+            code="privacy.lock.unsupported",
         ) from None
     return True

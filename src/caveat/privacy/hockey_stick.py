@@ -50,6 +50,7 @@ def delta_of(p: ArrayLike, q: ArrayLike, epsilon: float) -> float:
         raise CaveatError(
             "the two distributions have different numbers of outputs",
             do="give the probabilities of the same outputs, 0 where there is none",
+            code="privacy.probability.mismatch",
         )
     found = first > 0
     # By logarithms, since e^ε overflows long before the product does.
@@ -125,7 +126,9 @@ def _distribution(values: ArrayLike) -> NDArray[np.float64]:
     total = float(np.sum(found))
     if found.ndim != 1 or not np.all(found >= 0) or not abs(total - 1) < 1e-9:
         raise CaveatError(
-            "these are no probabilities", do="give one number from 0 for each output, in all 1"
+            "these are no probabilities",
+            do="give one number from 0 for each output, in all 1",
+            code="privacy.probability.range",
         )
     return found
 

@@ -122,7 +122,9 @@ class Spent:
                 check_delta(self.delta)
         else:
             raise CaveatError(
-                "a cost is either a rho or an epsilon with a delta", do="give one of the two"
+                "a cost is either a rho or an epsilon with a delta",
+                do="give one of the two",
+                code="privacy.setting.conflict",
             )
         _check_words(self.what, "the description of a cost")
 
@@ -289,13 +291,22 @@ class Ledger:
         """Hold the file: give its entries of the data, and write those that the block adds."""
         _check_words(dataset, "the name of the data")
         if not dataset.strip():
-            raise CaveatError("the data have no name", do="name the data whose budget is spent")
+            raise CaveatError(
+                "the data have no name",
+                do="name the data whose budget is spent",
+                code="privacy.name.empty",
+            )
         path = self._place()
         # A file that is no ledger is left alone, without a lock beside it.
         earlier, _ = self._read()
         if self.path.is_symlink() and not earlier:
             do = "name the ledger itself"
-            raise CaveatError("this is a link to no ledger", where=str(self.path), do=do)
+            raise CaveatError(
+                "this is a link to no ledger",
+                where=str(self.path),
+                do=do,
+                code="privacy.ledger.refused",
+            )
         with ExitStack() as stack:
             with self._writing():
                 stack.enter_context(locked(path.with_name(f"{path.name}.lock")))
@@ -317,15 +328,26 @@ class Ledger:
                 f"cannot be written ({error.strerror})",
                 where=str(self.path),
                 do="check the folder's permissions and the free space",
+                code="privacy.ledger.not-writable",
             ) from error
 
     def _place(self) -> Path:
         """Return the file that links lead to: all who spend must meet at one lock."""
         path = self.path.resolve()
         if path.is_dir():
-            raise CaveatError("this is a folder", where=str(self.path), do="name a file in it")
+            raise CaveatError(
+                "this is a folder",
+                where=str(self.path),
+                do="name a file in it",
+                code="privacy.ledger.type",
+            )
         if not path.parent.is_dir():
-            raise CaveatError("its folder is not there", where=str(self.path), do="make it first")
+            raise CaveatError(
+                "its folder is not there",
+                where=str(self.path),
+                do="make it first",
+                code="privacy.folder.absent",
+            )
         return path
 
     def _check(self, dataset: str, earlier: Sequence[Entry], cost: Spent, limit: Limit) -> None:
@@ -339,12 +361,18 @@ class Ledger:
             f"{dataset}, {before.left(cost, limit)}, and this needs {cost}",
             where=str(self.path),
             do="ask for less, or have the limit raised by those who set it",
+            code="privacy.budget.refused",
         )
 
     def _read(self) -> tuple[list[Entry], int]:
         """Return the entries and the length of the file up to the last one."""
         if self.path.is_dir():
-            raise CaveatError("this is a folder", where=str(self.path), do="name a file in it")
+            raise CaveatError(
+                "this is a folder",
+                where=str(self.path),
+                do="name a file in it",
+                code="privacy.ledger.type",
+            )
         if not self.path.exists():
             return [], 0
         content = read_bytes(self.path)
@@ -371,7 +399,9 @@ class Ledger:
                 _cost(entry)
         except (ValueError, KeyError, CaveatError):
             where = f"{self.path}, line {number}"
-            raise CaveatError("the entry is damaged", where=where, do=_DO) from None
+            raise CaveatError(
+                "the entry is damaged", where=where, do=_DO, code="privacy.ledger.damaged"
+            ) from None
         return entry
 
 
@@ -434,7 +464,9 @@ def _total(entries: Sequence[Entry]) -> _Total:
 def _check_words(text: object, what: str) -> None:
     if not isinstance(text, str) or len(text) > LONGEST or commands_in(text):
         raise CaveatError(
-            f"{what} is no line of text", do=f"give at most {LONGEST} characters in one line"
+            f"{what} is no line of text",
+            do=f"give at most {LONGEST} characters in one line",
+            code="privacy.text.malformed",
         )
 
 

@@ -66,7 +66,11 @@ def choose(scores: Ints, epsilon: float) -> int:
     """
     values = _whole(scores, "the scores")
     if values.ndim != 1 or not values.size:
-        raise CaveatError("there is nothing to choose from", do="give one score a candidate")
+        raise CaveatError(
+            "there is nothing to choose from",
+            do="give one score a candidate",
+            code="privacy.score.empty",
+        )
     scale = _at_least(2, check_epsilon(epsilon))
     return int(_chooser(scale)(values.tolist()))
 
@@ -91,7 +95,11 @@ def poisson_counts(counts: Ints, alpha: float) -> Ints:
     )
     whole = math.floor(alpha)
     if values.size and (values.min() < 0 or int(values.max()) + whole > MOST):
-        raise CaveatError("a count is below 0 or too large to be one", do="give counts of records")
+        raise CaveatError(
+            "a count is below 0 or too large to be one",
+            do="give counts of records",
+            code="privacy.count.range",
+        )
     means = values.ravel() + whole
     drawn = np.zeros(means.size, dtype=np.int64)
     rest = Fraction(alpha) - whole
@@ -139,7 +147,9 @@ def _whole(values: object, what: str) -> Ints:
     found = np.asarray(values)
     fits = found.dtype.kind == "i" or (found.dtype.kind == "u" and np.all(found < 2**63))
     if found.size and not fits:
-        raise CaveatError(f"{what} are no whole numbers", do="give integers")
+        raise CaveatError(
+            f"{what} are no whole numbers", do="give integers", code="privacy.value.type"
+        )
     return found.astype(np.int64)
 
 
@@ -151,7 +161,11 @@ def _at_least(number: int, divisor: float) -> float:
     except OverflowError:
         found = math.inf
     if math.isinf(found):
-        raise CaveatError("epsilon is so near 0 that any choice is a blind one", do="raise it")
+        raise CaveatError(
+            "epsilon is so near 0 that any choice is a blind one",
+            do="raise it",
+            code="privacy.setting.too-small",
+        )
     return found if Fraction(found) >= exact else math.nextafter(found, math.inf)
 
 
@@ -194,6 +208,7 @@ def _opendp() -> Any:
         raise CaveatError(
             "this noise needs the package opendp, which is not installed",
             do="run: pip install 'caveat[dp]'",
+            code="privacy.package.not-installed",
         ) from None
     dp.enable_features("contrib")
     return dp

@@ -47,6 +47,7 @@ def named(table: Table, name: str, where: str) -> str:
             where=f"synthesis, {where}",
             do=f"choose among {', '.join(table.names)}",
             entry=(where,) if where in TOP_LEVEL else (),
+            code="data.column.unknown",
         )
     return name
 
@@ -58,6 +59,7 @@ def check_strata(columns: Mapping[str, ColumnPlan], strata: str) -> None:
             where="synthesis, strata",
             do="name another column",
             entry=("strata",),
+            code="synthesis.column.absent",
         )
     for method in ("ipf", "margins"):
         block = [n for n, entry in columns.items() if entry.settings.method == method]
@@ -67,6 +69,7 @@ def check_strata(columns: Mapping[str, ColumnPlan], strata: str) -> None:
                 where="synthesis",
                 column=block[0],
                 do=f"give the strata column the method {method} too, and put it into the margins",
+                code="synthesis.strata.conflict",
             )
 
 
@@ -86,6 +89,7 @@ def refuse_own(block: Mapping[str, Mapping[str, Any]], clearing: Any) -> None:
             where="synthesis, clearing",
             do='add method = "margins", or leave it out',
             entry=("clearing",),
+            code="synthesis.setting.unused",
         )
     for name, entry in block.items():
         for word in ("predictors", "proper", "smoothing"):
@@ -95,6 +99,7 @@ def refuse_own(block: Mapping[str, Mapping[str, Any]], clearing: Any) -> None:
                     where="synthesis",
                     column=name,
                     do=f"leave {word} out: the tables say what a column is drawn from",
+                    code="synthesis.setting.conflict",
                 )
 
 
@@ -110,6 +115,7 @@ def check_margins_block(
             where="synthesis",
             column=made[0],
             do="use another method, or leave [groups] or [tables] out",
+            code="synthesis.method.conflict",
         )
     if margins is None or margins.clearing is None:
         return
@@ -121,6 +127,7 @@ def check_margins_block(
                 where="synthesis, clearing",
                 do="make it from margins too, derive it or drop it",
                 entry=("clearing",),
+                code="synthesis.method.conflict",
             )
     if rules:
         raise CaveatError(
@@ -128,6 +135,7 @@ def check_margins_block(
             where="synthesis, clearing",
             do="leave the rules out, or put their columns into one margin",
             entry=("clearing",),
+            code="synthesis.rule.conflict",
         )
 
 
@@ -140,6 +148,7 @@ def check_leaves(settings: Settings, column: Column, name: str) -> None:
             where="synthesis",
             column=name,
             do='use smoothing = "kernel", which smooths the column as a whole',
+            code="synthesis.setting.conflict",
         )
 
 
@@ -151,13 +160,19 @@ def check_settings(settings: Settings, column: str) -> None:
             continue
         if not isinstance(value, int | np.integer) or not least <= value < MOST_WHOLE:
             raise CaveatError(
-                f"{name} must be a whole number, {least} or more", where="synthesis", column=column
+                f"{name} must be a whole number, {least} or more",
+                where="synthesis",
+                column=column,
+                code="synthesis.setting.range",
             )
     for name in ("cp", "pseudo_count"):
         value = getattr(settings, name)
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < np.inf:
             raise CaveatError(
-                f"{name} must be a number, 0 or more", where="synthesis", column=column
+                f"{name} must be a number, 0 or more",
+                where="synthesis",
+                column=column,
+                code="synthesis.setting.range",
             )
     check_guard(settings, column)
     if settings.smoothing not in ("", "kernel", "density", "spline"):
@@ -166,13 +181,24 @@ def check_settings(settings: Settings, column: str) -> None:
             where="synthesis",
             column=column,
             do="use kernel, density or spline",
+            code="synthesis.smoothing.unknown",
         )
     for name in ("method", "within", "formula"):
         if not isinstance(getattr(settings, name), str):
-            raise CaveatError(f"{name} must be text", where="synthesis", column=column)
+            raise CaveatError(
+                f"{name} must be text",
+                where="synthesis",
+                column=column,
+                code="synthesis.setting.type",
+            )
     for name in ("proper", "prune"):
         if not isinstance(getattr(settings, name), bool):
-            raise CaveatError(f"{name} must be true or false", where="synthesis", column=column)
+            raise CaveatError(
+                f"{name} must be true or false",
+                where="synthesis",
+                column=column,
+                code="synthesis.setting.type",
+            )
     if settings.method == "derived":
         with about(column, "formula"):
             Expression(settings.formula)
@@ -186,6 +212,7 @@ def check_guard(settings: Settings, column: str) -> None:
             where="synthesis",
             column=column,
             do=hint(str(settings.guard), tuple(GUARDS)),
+            code="synthesis.guard.unknown",
         )
     for name in ("temperature", "smallest", "backoff", "floor", "depth"):
         value = getattr(settings, name)
@@ -200,6 +227,7 @@ def check_guard(settings: Settings, column: str) -> None:
                 f"{name} must be a {'whole ' if name == 'depth' else ''}number{least}",
                 where="synthesis",
                 column=column,
+                code="synthesis.setting.range",
             )
     if settings.method == "guarded" and (settings.proper or settings.smoothing):
         word = "proper" if settings.proper else "smoothing"
@@ -208,6 +236,7 @@ def check_guard(settings: Settings, column: str) -> None:
             where="synthesis",
             column=column,
             do=f'leave {word} out, or use method = "cart"',
+            code="synthesis.setting.conflict",
         )
 
 
@@ -234,7 +263,14 @@ def check_use(
         if is_idle(name, used):
             what, do = why_idle(name)
             entry = (column, name) if column else (name,)
-            raise CaveatError(what, where="synthesis", column=column or None, do=do, entry=entry)
+            raise CaveatError(
+                what,
+                where="synthesis",
+                column=column or None,
+                do=do,
+                entry=entry,
+                code="synthesis.setting.unused",
+            )
 
 
 def is_idle(name: str, methods: Set[str]) -> bool:
@@ -270,6 +306,7 @@ def check_predictors(chosen: Sequence[str], usable: Sequence[str], name: str) ->
                 where="synthesis",
                 column=name,
                 do="predictors must come before it in the order and be synthesised themselves",
+                code="synthesis.predictor.conflict",
             )
 
 
@@ -284,6 +321,7 @@ def check_formulas(columns: Mapping[str, ColumnPlan], table: Table) -> None:
                     where="synthesis",
                     column=name,
                     do='use { lookup = "column" }, or synthesise it',
+                    code="synthesis.column.type",
                 )
             with about(name):
                 Expression(entry.settings.formula).evaluate(head.columns)
@@ -316,12 +354,19 @@ def _checked(rule: Fixed | Order, columns: Mapping[str, ColumnPlan], table: Tabl
     for name in (*sources, target):
         named(table, name, where)
         if name not in place or columns[name].settings.method == "drop":
-            raise CaveatError(f"{name} is not synthesised", where=where)
+            raise CaveatError(
+                f"{name} is not synthesised", where=where, code="synthesis.column.absent"
+            )
     late = [name for name in sources if place[name] >= place[target]]
     if late:
         raise CaveatError(
-            f"{target} must come after {late[0]} in the order", where=where, do="change the order"
+            f"{target} must come after {late[0]} in the order",
+            where=where,
+            do="change the order",
+            code="synthesis.order.conflict",
         )
     if isinstance(rule, Order) and not all(table[n].kind.is_number for n in (*sources, target)):
-        raise CaveatError("only numbers and dates can be compared", where=where)
+        raise CaveatError(
+            "only numbers and dates can be compared", where=where, code="synthesis.column.type"
+        )
     return rule.contradictions(table)

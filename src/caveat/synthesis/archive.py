@@ -113,10 +113,14 @@ def check_file(path: Path) -> None:
             raise _foreign(path)
         path.open("rb").close()
     except FileNotFoundError:
-        raise CaveatError("there is no such file", where=str(path), do="check the name") from None
+        raise CaveatError(
+            "there is no such file", where=str(path), do="check the name", code="model.file.absent"
+        ) from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it has no valid name"
-        raise CaveatError(f"the file cannot be read ({reason})", where=repr(path)) from None
+        raise CaveatError(
+            f"the file cannot be read ({reason})", where=repr(path), code="model.file.unreadable"
+        ) from None
 
 
 def _member(number: int) -> str:
@@ -131,6 +135,7 @@ def _check_version(version: Any, path: Path) -> None:
             f"a model file of version {version}; this program reads {VERSION}",
             where=str(path),
             do="use the version of Caveat that wrote it, or fit again",
+            code="model.version.unsupported",
         )
 
 
@@ -181,13 +186,21 @@ def _array(content: bytes) -> NDArray[Any]:
 
 def _foreign(path: Path) -> CaveatError:
     return CaveatError(
-        "not a model file", where=str(path), do="name a file that caveat synth --model wrote"
+        "not a model file",
+        where=str(path),
+        do="name a file that caveat synth --model wrote",
+        code="model.file.type",
     )
 
 
 def damaged(path: Path) -> CaveatError:
     """Return the error for a file that holds no model that can be used."""
-    return CaveatError("the model file is damaged", where=str(path), do="fit the model again")
+    return CaveatError(
+        "the model file is damaged",
+        where=str(path),
+        do="fit the model again",
+        code="model.file.damaged",
+    )
 
 
 def pack(state: Any, arrays: list[NDArray[Any]]) -> Any:

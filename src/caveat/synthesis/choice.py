@@ -124,7 +124,7 @@ class Choice:
                 or not set(declared) <= set(entry.predictors)
                 or len(entry.predictors) - len(declared) > self.most
             ):
-                raise CaveatError("the plan contradicts itself")
+                raise CaveatError("the plan contradicts itself", code="model.file.damaged")
 
 
 def how_many(options: Mapping[str, Any], n_columns: int) -> int | None:
@@ -149,6 +149,7 @@ def how_many(options: Mapping[str, Any], n_columns: int) -> int | None:
         where="synthesis",
         do='write predictors = "auto", or name those of a column in its own entry',
         entry=("predictors",),
+        code="synthesis.setting.type",
     )
 
 
@@ -166,5 +167,6 @@ def all_or_named(options: Mapping[str, Any]) -> Mapping[str, Any]:
             where="synthesis",
             do="leave the number out, or name the predictors of a column in its own entry",
             entry=("predictors",),
+            code="synthesis.setting.conflict",
         )
     return {}

@@ -95,10 +95,18 @@ class Coding:
         """Return the coding of a column, or say which special value it does not have."""
         levels = column.levels.tolist()
         if special and not column.kind.is_number:
-            raise CaveatError("special values are for numbers", column=name, do="leave them out")
+            raise CaveatError(
+                "special values are for numbers",
+                column=name,
+                do="leave them out",
+                code="synthesis.column.type",
+            )
         if any(value not in levels for value in special):
             raise CaveatError(
-                "a declared special value does not occur", column=name, do="leave it out"
+                "a declared special value does not occur",
+                column=name,
+                do="leave it out",
+                code="data.value.unknown",
             )
         return cls(column, tuple(special), grid)
 

@@ -57,6 +57,7 @@ class FreshKeys:
             raise CaveatError(
                 "a key is a whole number or a word",
                 do="write dates, fractions and truth values as text, or name another column",
+                code="data.key.type",
             )
         none = replace(column, codes=np.zeros(0, np.uint8), levels=column.levels[:0], missing=(),
                        value_labels={})  # fmt: skip
@@ -87,5 +88,9 @@ def _free(levels: NDArray[Any]) -> int:
     between = np.unique([0, *(int(level) for level in levels.tolist() if level > 0)])
     gaps = np.flatnonzero(np.diff(between) > ROOM)
     if not len(gaps):
-        raise CaveatError("there is no room for fresh keys", do="number the rows by smaller ones")
+        raise CaveatError(
+            "there is no room for fresh keys",
+            do="number the rows by smaller ones",
+            code="data.key.too-large",
+        )
     return int(between[gaps[0]])

@@ -262,6 +262,7 @@ def declared_bins(given: Any, column: str) -> int | tuple[float, ...]:
             column=column,
             do="write bins = 16, or bins = [0, 18, 65, 120]",
             entry=(column, "bins"),
+            code="synthesis.setting.range",
         )
     return bins
 
@@ -282,6 +283,7 @@ def declared_grid(given: Sequence[Any], scale: str, special: Sequence[float], co
             where="synthesis",
             column=column,
             do="write [lowest, highest, step]",
+            code="synthesis.setting.type",
         )
     low, high, step = map(float, numbers)
     if high == low or not _has_points(low, high, step):
@@ -291,6 +293,7 @@ def declared_grid(given: Sequence[Any], scale: str, special: Sequence[float], co
             column=column,
             do=f"give a highest value above the lowest, at most {MOST_POINTS:,} steps, and a step "
             "that is not too fine for numbers of this size",
+            code="synthesis.setting.range",
         )
     return Grid(low, high, step, scale or "even", tuple(special), declared=True)
 

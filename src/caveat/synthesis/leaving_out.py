@@ -54,6 +54,7 @@ def refuse_both(keep: Sequence[str], drop: Sequence[str]) -> None:
             where="synthesis, keep",
             do="name it in one of keep and drop",
             entry=("keep",),
+            code="synthesis.column.conflict",
         )
 
 
@@ -65,6 +66,7 @@ def refuse_strata(name: str, strata: str) -> None:
             where="synthesis, strata",
             do=f'choose another column, or write keep = ["{name}"]',
             entry=("strata",),
+            code="synthesis.strata.refused",
         )
 
 

@@ -216,6 +216,7 @@ class Model:
                 f"a copied column has {self.n_rows:,} rows, not {n:,}",
                 column=copied[0],
                 do="leave the number of rows out, or do not copy the column",
+                code="synthesis.setting.conflict",
             )
         return n
 
@@ -347,5 +348,6 @@ def whole_number(given: Any, what: str, least: int) -> int:
             else f"the number of {what} is no whole number",
             where=what,
             do=f"give a whole number, {least} or more",
+            code=f"synthesis.setting.{'range' if is_whole else 'type'}",
         )
     return int(given)

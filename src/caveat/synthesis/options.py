@@ -33,7 +33,12 @@ def refuse_unknown(
             near = difflib.get_close_matches(name, known, 1)
             hint = f"did you mean {near[0]!r}" if near else f"use {', '.join(known)}"
             raise CaveatError(
-                f"{name!r} is no setting", where="synthesis", do=hint, column=column, entry=(name,)
+                f"{name!r} is no setting",
+                where="synthesis",
+                do=hint,
+                column=column,
+                entry=(name,),
+                code="synthesis.setting.unknown",
             )
 
 
@@ -76,6 +81,7 @@ def _derivation(value: Any, name: str) -> dict[str, Any]:
         where=f"synthesis, derived, {name}",
         do='write "weight / 2" or { lookup = "age" }',
         entry=("derived", name),
+        code="synthesis.setting.type",
     )
 
 
@@ -91,6 +97,7 @@ def one_stratum(given: Any) -> str:
         where="synthesis, strata",
         do="name one, and the others first in order: trees split by them where it matters",
         entry=("strata",),
+        code="synthesis.strata.too-many",
     )
 
 
@@ -109,7 +116,13 @@ def visit_order(
     repeated = [name for name in given if given.count(name) > 1]
     if repeated:
         what, where = f"{repeated[0]!r} is listed twice", "synthesis, order"
-        raise CaveatError(what, where=where, do="list it once", entry=("order",))
+        raise CaveatError(
+            what,
+            where=where,
+            do="list it once",
+            entry=("order",),
+            code="synthesis.column.duplicate",
+        )
     whole = [*given, *(name for name in table if name not in given)]
     whole = sources_first(whole, looked_up, given)
     first = [strata] if strata else []

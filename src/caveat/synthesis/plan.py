@@ -378,7 +378,7 @@ def check_plan(plan: Plan, table: Table) -> None:
         or plan.weights in before
         or not all(isinstance(text, str) for text in texts)
     ):
-        raise CaveatError("the plan contradicts itself")
+        raise CaveatError("the plan contradicts itself", code="model.file.damaged")
     check_strata(before, plan.strata)
     check_margins_block(before, plan.margins, plan.rules)
     check_rules(plan.rules, before, table, [])
@@ -399,7 +399,7 @@ def _arranged(plan: Plan) -> dict[str, tuple[str, ...]]:
     if plan.margins is None:
         return {}
     if {*names} != {name for margin in plan.margins.margins for name in margin}:
-        raise CaveatError("the plan contradicts itself")
+        raise CaveatError("the plan contradicts itself", code="model.file.damaged")
     return plan.margins.arranged(names)
 
 
@@ -419,14 +419,7 @@ def _column_plan(
     refuse_unknown(given, (*SETTINGS, "predictors", "special", *public), name)
     settings = _settings({k: v for k, v in given.items() if k in SETTINGS}, name)
     settings = replace(settings, method=our_method(settings.method, column, name, remarks))
-    choices = [method for method in (*METHODS, *WITHOUT_MODEL) if method != GIVEN]
-    if settings.method not in choices:
-        raise CaveatError(
-            f"there is no method {settings.method!r}",
-            where="synthesis",
-            column=name,
-            do=f"use {', '.join(choices)}",
-        )
+    _check_method(settings.method, name)
     if "method" not in given and int(np.count_nonzero(column.counts)) <= 1:
         settings = replace(settings, method="constant")
     elif "method" not in given or settings.method == "guarded":
@@ -450,6 +443,7 @@ def _column_plan(
             where="synthesis",
             column=name,
             do='name them: predictors = ["age"]',
+            code="synthesis.predictor.absent",
         )
     check_predictors(chosen, usable, name)
     if settings.method in ("sample", *WITHOUT_MODEL):
@@ -465,8 +459,22 @@ def _column_plan(
                 where="synthesis",
                 column=name,
                 do="leave its predictors out",
+                code="synthesis.setting.conflict",
             )
     return ColumnPlan(settings, tuple(chosen), tuple(given.get("special", ())))
+
+
+def _check_method(method: str, column: str) -> None:
+    """Refuse a method that no column can have."""
+    choices = [known for known in (*METHODS, *WITHOUT_MODEL) if known != GIVEN]
+    if method not in choices:
+        raise CaveatError(
+            f"there is no method {method!r}",
+            where="synthesis",
+            column=column,
+            do=f"use {', '.join(choices)}",
+            code="synthesis.method.unknown",
+        )
 
 
 def _settings(given: Mapping[str, Any], column: str) -> Settings:

@@ -177,6 +177,7 @@ def rare_below(given: Any) -> int:
             where="synthesis",
             do=f"write rare_below = {K}, or 1 to let every level leave",
             entry=("rare_below",),
+            code="synthesis.setting.range",
         )
     return given
 

@@ -73,6 +73,7 @@ def derived_last(columns: dict[str, ColumnPlan]) -> dict[str, ColumnPlan]:
                 where="synthesis",
                 column=name,
                 do="use columns of the output",
+                code="synthesis.column.absent",
             )
     while waiting:
         ready = [n for n in waiting if all(s in plain for s in needs[n])]
@@ -83,6 +84,7 @@ def derived_last(columns: dict[str, ColumnPlan]) -> dict[str, ColumnPlan]:
                 where="synthesis, derived",
                 do="synthesise one of them",
                 entry=("derived",),
+                code="synthesis.formula.conflict",
             )
         plain |= {name: waiting.pop(name) for name in ready}
     return plain

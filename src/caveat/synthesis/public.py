@@ -195,6 +195,7 @@ def with_grids(
                 column=name,
                 do='add method = "margins", or leave them out',
                 entry=(name, "bins"),
+                code="synthesis.setting.unused",
             )
         if tabulated or (guarded and entry.settings.method not in UNUSED):
             heap = () if "special" in own else _heap(entry, table[name])
@@ -256,6 +257,7 @@ def _grid(
                 column=name,
                 do="leave it out",
                 entry=(name, word),
+                code="synthesis.column.type",
             )
         return None
     scale = given.get("scale", "")
@@ -266,6 +268,7 @@ def _grid(
             column=name,
             do=hint(str(scale), SCALES),
             entry=(name, "scale"),
+            code="synthesis.scale.unknown",
         )
     special = tuple(coding.special_numbers.tolist())
     ordinary = column.numbers[coding.kind_of[: len(column.levels)] == 0] if coding.two_step else (
@@ -277,6 +280,7 @@ def _grid(
             where=where,
             column=name,
             do="leave one of them out",
+            code="synthesis.column.empty",
         )
     if "range" in given:
         with about(name, "range"):
@@ -298,6 +302,7 @@ def _declared(
             where=where,
             column=name,
             do="give a whole lowest value and step",
+            code="synthesis.setting.type",
         )
     if len(ordinary) and (ordinary[0] < grid.low or ordinary[-1] > grid.high):
         raise CaveatError(
@@ -305,6 +310,7 @@ def _declared(
             where=where,
             column=name,
             do="declare a wider one, or code what lies beyond it (top-coding)",
+            code="data.value.range",
         )
     if not grid.holds(ordinary).all():
         raise CaveatError(
@@ -312,5 +318,6 @@ def _declared(
             where=where,
             column=name,
             do="declare a smaller step, or round the column first",
+            code="data.value.range",
         )
     return grid

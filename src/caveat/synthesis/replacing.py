@@ -88,7 +88,11 @@ class Replacement:
     def of(cls, how: str, column: Column) -> Replacement:
         """Return a replacement for a column, by its form alone."""
         if how not in HOW:
-            raise CaveatError(f"there is no replacement {how!r}", do=f"use {', '.join(HOW)}")
+            raise CaveatError(
+                f"there is no replacement {how!r}",
+                do=f"use {', '.join(HOW)}",
+                code="synthesis.replacement.unknown",
+            )
         if column.levels.dtype == object:  # invented values are no list of codes
             column = replace(column, kind=Kind.ID if column.kind is Kind.ID else Kind.TEXT)
         empty = replace(column, codes=np.zeros(0, np.uint8), levels=column.levels[:0], missing=(),
@@ -241,6 +245,7 @@ def dropping(options: Mapping[str, Any]) -> dict[str, Any]:
                 where="synthesis, replace",
                 do="name it once",
                 entry=("replace", both[0]),
+                code="synthesis.column.conflict",
             )
     return {**given, "drop": [*said["drop"], *replaced]}
 
@@ -315,7 +320,11 @@ def complete_linked(
 
 def _refuse_key(is_key: bool) -> None:
     if is_key:
-        raise CaveatError("keys get fresh values anyway", do="leave it out of replace")
+        raise CaveatError(
+            "keys get fresh values anyway",
+            do="leave it out of replace",
+            code="synthesis.setting.unused",
+        )
 
 
 def _above(linked: Linked, table: str, name: str) -> str:
@@ -372,7 +381,11 @@ def _texts(column: Column, how: str) -> list[str]:
     whole = levels.dtype.kind in "iuf" and column.kind in (Kind.INTEGER, Kind.NUMERIC, Kind.ID)
     if how == "name" or not whole or (levels != np.rint(levels)).any():
         what = "a name is a text" if how == "name" else "a code is a text or a whole number"
-        raise CaveatError(what, do="leave the column out (drop), or declare another kind")
+        raise CaveatError(
+            what,
+            do="leave the column out (drop), or declare another kind",
+            code="synthesis.column.type",
+        )
     return [str(int(level)) for level in levels.tolist()]
 
 
@@ -393,7 +406,9 @@ def _form_of_codes(texts: list[str]) -> tuple[str, ...]:
         if found is not None:
             return tuple(map(_alphabet, map(set, zip(*found[1], strict=True))))
     raise CaveatError(
-        f"fewer than {K} of its values have one form", do='replace it by "id", or drop it'
+        f"fewer than {K} of its values have one form",
+        do='replace it by "id", or drop it',
+        code="data.value.too-few",
     )
 
 

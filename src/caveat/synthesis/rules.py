@@ -71,6 +71,7 @@ class Fixed:
             f"the rule gives {self.column} a value that never occurs in the data",
             where=f"rule {str(self)!r}",
             do="use a value of the column, or missing",
+            code="data.value.unknown",
         )
 
     def contradictions(self, table: Table) -> int:
@@ -142,13 +143,13 @@ def parse_rule(text: str) -> Fixed | Order:
 
 def _expect(parser: Parser, *words: str) -> None:
     if not parser.take(*words):
-        raise parser.place.error(*UNREADABLE)
+        raise parser.place.error(*UNREADABLE).replaced(code="synthesis.rule.malformed")
 
 
 def _column(parser: Parser) -> str:
     token = parser.next
     if token.kind not in ("name", "quoted"):
-        raise parser.place.error(*UNREADABLE)
+        raise parser.place.error(*UNREADABLE).replaced(code="synthesis.rule.malformed")
     parser.at += 1
     return token.written if token.kind == "name" else str(token.value)
 
@@ -169,4 +170,4 @@ def _value(parser: Parser) -> Any:
     raise parser.place.error(
         "the value is neither a number nor quoted text",
         'write it as in: if age < 18 then marital = "single"',
-    )
+    ).replaced(code="synthesis.rule.malformed")

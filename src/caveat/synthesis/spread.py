@@ -81,6 +81,7 @@ def _fetched(place: Path, plan: Plan, name: str) -> ColumnModel:
             where=str(place.parent.parent),
             column=name,
             do="check that all machines see the same folder",
+            code="cluster.file.unreadable",
         )
     rmtree(place, ignore_errors=True)
     return found[name]

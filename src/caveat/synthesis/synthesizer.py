@@ -177,6 +177,7 @@ class Synthesizer:
                 where="synthesis, replace",
                 do="leave replace out",
                 entry=("replace",),
+                code="synthesis.setting.conflict",
             )
         self.groups = options.pop("groups", None)
         self.budget = options.pop("budget", None)
@@ -185,6 +186,7 @@ class Synthesizer:
                 "a budget names its ledger and the data",
                 where="budget",
                 do='write Budget("ledger.jsonl", "survey") (caveat.privacy)',
+                code="synthesis.setting.type",
             )
         self.options = options
 
@@ -218,11 +220,15 @@ class Synthesizer:
                 "a guarantee is for single records of one table: a group of them needs more noise",
                 where="synthesis",
                 do="leave epsilon and poisson out, or [groups] and [tables]",
+                code="synthesis.setting.conflict",
             )
         if isinstance(data, Linked):
             if self.groups is not None:
                 raise CaveatError(
-                    "linked tables have groups already", where="groups", do="leave groups out"
+                    "linked tables have groups already",
+                    where="groups",
+                    do="leave groups out",
+                    code="synthesis.setting.conflict",
                 )
             return make_linked_plan(data, self.options)
         if self.groups is not None:
@@ -245,6 +251,7 @@ class Synthesizer:
                 "margins are for weights, and none are named",
                 where="groups, margins",
                 do='write weights = "…" in [synthesis]',
+                code="synthesis.weights.absent",
             )
         margins = [Table.from_frame(margin) for margin in groups.margins]
         return calibrated(table, groups.key, weights, margins)
@@ -310,7 +317,11 @@ class Synthesizer:
         data = self._prepared(data)
         table = _longest(data) if isinstance(data, Linked) else data
         if table.n_rows == 0:
-            raise CaveatError("the table has no rows", do="give a table with at least one record")
+            raise CaveatError(
+                "the table has no rows",
+                do="give a table with at least one record",
+                code="data.table.empty",
+            )
         seed = random_root() if self.seed is None else self.seed
         threads = self.threads or os.cpu_count() or 1
         if is_private(self.options) and isinstance(data, Table) and self.groups is None:
@@ -378,6 +389,7 @@ def _too_small(table: Table, plan: Plan | LinkedPlan, anyway: bool) -> Iterator[
         raise CaveatError(
             f"the table has {table.n_rows:,} rows, {what}",
             do=f"collect more, {do}use --anyway (anyway=True)",
+            code="data.row.too-few",
         )
     if table.n_rows < FEW_ROWS:
         yield (

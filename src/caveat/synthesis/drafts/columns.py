@@ -43,7 +43,12 @@ FINE = 6  # digits of a standard deviation that a number is written with
 def check_weight(weight: float) -> None:
     """Refuse a weight that would push a draft away from a target, or let it alone."""
     if not 0 < weight <= LARGEST:
-        raise CaveatError("a weight is a number above 0", entry=("weight",), do="correct it")
+        raise CaveatError(
+            "a weight is a number above 0",
+            entry=("weight",),
+            do="correct it",
+            code="draft.entry.range",
+        )
 
 
 @dataclass(frozen=True)
@@ -69,13 +74,16 @@ class Category:
         if self.shares is None:
             return
         if any(share < 0 for share in self.shares):
-            raise CaveatError("a share is negative", entry=("shares",), do="correct it")
+            raise CaveatError(
+                "a share is negative", entry=("shares",), do="correct it", code="draft.entry.range"
+            )
         total = sum(self.shares)
         if abs(total - 1) > ADD_UP:
             raise CaveatError(
                 f"the shares sum to {total:.4g}, not to 1",
                 entry=("shares",),
                 do="add the level that is missing, or correct a share",
+                code="draft.share.mismatch",
             )
 
     @property
@@ -130,6 +138,7 @@ class Numeric:
             raise CaveatError(
                 f"a number has up to {MOST_DIGITS} digits behind the point", entry=("decimals",),
                 do="choose fewer",
+                code="draft.entry.range",
             )  # fmt: skip
         low, high = self.bounds
         for key in ("mean", "sd", "least", "most"):
@@ -138,11 +147,13 @@ class Numeric:
                     f"{key} is beyond {LARGEST:g}, or no number",
                     entry=(key,),
                     do="use a larger unit",
+                    code="draft.entry.range",
                 )
         if self.sd is not None and self.sd <= 0:
             raise CaveatError(
                 "a standard deviation is above 0", entry=("sd",), do="correct it; a constant is "
                 "a category with one level",
+                code="draft.entry.range",
             )  # fmt: skip
         if not low < high:
             if self.least is not None and self.most is not None and self.least < self.most:
@@ -150,16 +161,26 @@ class Numeric:
                     "fewer than two numbers with these digits lie between least and most",
                     entry=("least",),
                     do="move one of them, or allow more decimals",
+                    code="draft.entry.conflict",
                 )
-            raise CaveatError("least is not below most", entry=("least",), do="exchange them")
+            raise CaveatError(
+                "least is not below most",
+                entry=("least",),
+                do="exchange them",
+                code="draft.entry.conflict",
+            )
         if (self.mean is None or self.sd is None) and not np.isfinite([low, high]).all():
             raise CaveatError(
                 "nothing says where the numbers lie",
                 do="give mean and sd, or least and most",
+                code="draft.entry.absent",
             )
         if self.mean is not None and not low < self.mean < high:
             raise CaveatError(
-                "the mean is not between least and most", entry=("mean",), do="correct one of them"
+                "the mean is not between least and most",
+                entry=("mean",),
+                do="correct one of them",
+                code="draft.entry.conflict",
             )
         largest = self._largest_sd
         if self.sd is not None and self.sd >= largest:
@@ -168,6 +189,7 @@ class Numeric:
                 f"the largest feasible one is {largest:.4g}",
                 entry=("sd",),
                 do="correct it",
+                code="draft.entry.conflict",
             )
         self._check_family(low, high)
 
@@ -179,17 +201,22 @@ class Numeric:
                 f"behind the point",
                 entry=("total",),
                 do="round it, or give the column more decimals",
+                code="draft.entry.conflict",
             )
 
     def _check_family(self, low: float, high: float) -> None:
         if self.family in ("gamma", "lognormal") and self.least is None:
             raise CaveatError(
-                f"a {self.family} column begins somewhere", entry=("family",), do="add least = 0"
+                f"a {self.family} column begins somewhere",
+                entry=("family",),
+                do="add least = 0",
+                code="draft.entry.absent",
             )
         if self.family == "beta" and not np.isfinite([low, high]).all():
             raise CaveatError(
                 "a beta column lies between two numbers", entry=("family",),
                 do="add least and most",
+                code="draft.entry.absent",
             )  # fmt: skip
 
     @property
@@ -296,9 +323,19 @@ class Derived:
     def __post_init__(self) -> None:
         check_weight(self.weight)
         if self.sd is not None and self.sd <= 0:
-            raise CaveatError("a standard deviation is above 0", entry=("sd",), do="correct it")
+            raise CaveatError(
+                "a standard deviation is above 0",
+                entry=("sd",),
+                do="correct it",
+                code="draft.entry.range",
+            )
         if not self.formula.columns:
-            raise CaveatError("the formula names no column", entry=("formula",), do="name one")
+            raise CaveatError(
+                "the formula names no column",
+                entry=("formula",),
+                do="name one",
+                code="draft.formula.constant",
+            )
         object.__setattr__(self, "parts", self.formula.columns)
 
 

@@ -77,6 +77,7 @@ def joint_rows(
             f"the columns {', '.join(block)} have more than {MOST_CELLS:,} combinations",
             entry=margins[0].entry,
             do="leave a table out, or group levels",
+            code="draft.table.too-large",
         )
     axes = [tuple(block.index(name) for name in margin.by) for margin in margins]
     targets = [
@@ -131,6 +132,7 @@ def _check_agree(
         f"beside the others; the nearest feasible shares are {shown}{more}",
         entry=margins[worst].entry,
         do="correct it, or leave one of the tables out",
+        code="draft.table.conflict",
     )
 
 

@@ -124,12 +124,16 @@ class Equations:
                     f"the model names {name!r}, which is no column of the draft",
                     entry=("formula",),
                     do=hint(name, tuple(plans)),
+                    code="data.column.unknown",
                 )
         for name, level in model.reference.items():
             plan = plans.get(name)
             if not isinstance(plan, Category) or level not in plan.levels:
                 raise CaveatError(
-                    f"{name!r} has no level {level!r}", entry=("reference",), do="correct it"
+                    f"{name!r} has no level {level!r}",
+                    entry=("reference",),
+                    do="correct it",
+                    code="draft.level.unknown",
                 )
         self.family = self.formula.family or self._usual()
         if self.family not in FAMILIES:
@@ -137,17 +141,20 @@ class Equations:
                 f"a draft cannot reproduce the family {self.family!r}",
                 entry=("formula",),
                 do=f"use {', '.join(FAMILIES)}",
+                code="draft.family.unsupported",
             )
         own = plans.get(self.response or "")
         if self.family == "poisson" and isinstance(own, Numeric) and not own.bounds[0] >= 0:
             raise CaveatError(
                 f"{self.response} may be negative", entry=("formula",),
                 do="a Poisson model explains counts: give the column least = 0",
+                code="draft.column.range",
             )  # fmt: skip
         if not model.coefficients and not model.errors:
             raise CaveatError(
                 "nothing of the model is published", entry=("coefficients",),
                 do="give its coefficients",
+                code="draft.entry.absent",
             )  # fmt: skip
         self.names, _ = self.cells({n: _tried(plans[n]) for n in self.formula.columns})
         for entry, given in (("coefficients", model.coefficients), ("errors", model.errors)):
@@ -157,10 +164,14 @@ class Equations:
                         f"the model has no term {name!r}",
                         entry=(entry,),
                         do=hint(name, tuple(self.names)),
+                        code="draft.term.unknown",
                     )
                 if entry == "errors" and value <= 0:
                     raise CaveatError(
-                        "a standard error is above 0", entry=("errors",), do="correct it"
+                        "a standard error is above 0",
+                        entry=("errors",),
+                        do="correct it",
+                        code="draft.entry.range",
                     )
         self.given = np.array([name in model.coefficients for name in self.names])
         told = model.coefficients
@@ -199,12 +210,14 @@ class Equations:
                     f"{self.formula.response} does not suit the family {self.family}",
                     entry=("formula",),
                     do="explain two categories by a logistic model, and numbers by another",
+                    code="draft.column.type",
                 )
             response = response.codes.astype(np.float64)
         elif self.family == "logistic":
             raise CaveatError(
                 f"{self.formula.response} is a number", entry=("formula",),
                 do="a logistic model explains a category with two levels: give its shares",
+                code="draft.column.type",
             )  # fmt: skip
         return names, (matrix, response)
 
@@ -215,6 +228,7 @@ class Equations:
                 raise CaveatError(
                     f"{name} is declared as numbers", entry=("formula",),
                     do="give its levels with shares, and it is a category",
+                    code="draft.column.type",
                 )  # fmt: skip
             return np.asarray(rows[name], np.float64)
         first = plan.levels.index(self.model.reference.get(name, plan.levels[0]))

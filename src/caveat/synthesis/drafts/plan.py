@@ -90,7 +90,10 @@ def check_rows(rows: int) -> None:
     """Refuse a number of rows that no draft has."""
     if not 2 <= rows <= MOST_ROWS:
         raise CaveatError(
-            f"a draft has 2 to {MOST_ROWS:,} rows", entry=("rows",), do="choose another number"
+            f"a draft has 2 to {MOST_ROWS:,} rows",
+            entry=("rows",),
+            do="choose another number",
+            code="draft.entry.range",
         )
 
 
@@ -122,7 +125,11 @@ class DraftPlan:
 
     def __post_init__(self) -> None:
         if not self.columns:
-            raise CaveatError("a draft has no columns", do="add [columns.age] with mean and sd")
+            raise CaveatError(
+                "a draft has no columns",
+                do="add [columns.age] with mean and sd",
+                code="draft.column.absent",
+            )
         self._check_tables()
         object.__setattr__(self, "columns", self._with_levels())
         self._check_derived()
@@ -138,7 +145,11 @@ class DraftPlan:
         """Number of rows."""
         counts = [table.total for table in self.tables if table.total > 1 + TOTALS]
         if self.rows is None and not counts:
-            raise CaveatError("nothing says how many rows the draft has", do="add rows = 1000")
+            raise CaveatError(
+                "nothing says how many rows the draft has",
+                do="add rows = 1000",
+                code="draft.entry.absent",
+            )
         return round(counts[0]) if self.rows is None else self.rows
 
     @cached_property
@@ -185,7 +196,10 @@ class DraftPlan:
     def _known(self, name: str, entry: tuple[str | int, ...]) -> ColumnPlan:
         if name not in self.columns:
             raise CaveatError(
-                f"there is no column {name!r}", entry=entry, do=hint(name, tuple(self.columns))
+                f"there is no column {name!r}",
+                entry=entry,
+                do=hint(name, tuple(self.columns)),
+                code="data.column.unknown",
             )
         return self.columns[name]
 
@@ -198,13 +212,21 @@ class DraftPlan:
                     raise CaveatError(
                         f"{name!r} is a column of numbers", entry=entry,
                         do="a table is about categories; give a column of it no mean and sd",
+                        code="draft.column.type",
                     )  # fmt: skip
             if len(set(table.by)) < len(table.by):
-                raise CaveatError("a table has a column twice", entry=entry, do="drop one")
+                raise CaveatError(
+                    "a table has a column twice",
+                    entry=entry,
+                    do="drop one",
+                    code="draft.column.duplicate",
+                )
             cells = ("table", i, "cells")
             if not table.total > 0 or min(table.cells.values()) < 0:
                 raise CaveatError(
-                    "the cells of a table are from 0 up, and not all of them 0", entry=cells
+                    "the cells of a table are from 0 up, and not all of them 0",
+                    entry=cells,
+                    code="draft.cell.range",
                 )
             if table.total > 1 + TOTALS:
                 first = table.total if first is None else first
@@ -214,10 +236,14 @@ class DraftPlan:
                         entry=cells,
                         do="tables of the same people have the same total; shares instead of "
                         "counts have none",
+                        code="draft.table.mismatch",
                     )
             elif abs(table.total - 1) > TOTALS:
                 raise CaveatError(
-                    f"the shares sum to {table.total:.4g}, not to 1", entry=cells, do="correct one"
+                    f"the shares sum to {table.total:.4g}, not to 1",
+                    entry=cells,
+                    do="correct one",
+                    code="draft.share.mismatch",
                 )
 
     def _with_levels(self) -> dict[str, ColumnPlan]:
@@ -237,12 +263,14 @@ class DraftPlan:
                         raise CaveatError(
                             f"{name} has no level {level!r}", entry=("table", i, "cells"),
                             do=hint(level, plan.levels),
+                            code="draft.level.unknown",
                         )  # fmt: skip
         for name, one in found.items():
             if isinstance(one, Category) and not one.levels:
                 raise CaveatError(
                     f"nothing is known about {name!r}", entry=("columns", name),
                     do="give shares, or mean and sd, or a formula, or a table that has it",
+                    code="draft.column.undefined",
                 )  # fmt: skip
         return found
 
@@ -254,7 +282,10 @@ class DraftPlan:
             for part in plan.parts:
                 if isinstance(self._known(part, entry), Category):
                     raise CaveatError(
-                        f"{part!r} is a category", entry=entry, do="compute with numbers"
+                        f"{part!r} is a category",
+                        entry=entry,
+                        do="compute with numbers",
+                        code="draft.column.type",
                     )
             self._check_circle(name, (), entry)
             with about(*entry):
@@ -264,7 +295,10 @@ class DraftPlan:
         plan = self.columns[name]
         if name in above:
             raise CaveatError(
-                f"{name!r} is computed from itself", entry=entry, do="drop one of the formulas"
+                f"{name!r} is computed from itself",
+                entry=entry,
+                do="drop one of the formulas",
+                code="draft.formula.conflict",
             )
         for part in plan.parts if isinstance(plan, Derived) else ():
             self._known(part, entry)
@@ -291,35 +325,50 @@ class DraftPlan:
                 f"{name} has the mean {plan.mean:.6g}, but its parts together {feasible:.6g}",
                 entry=("columns", name, "mean"),
                 do=f"correct one of them; {feasible:.6g} is feasible",
+                code="draft.entry.conflict",
             )
 
     def _check_correlations(self, i: int, one: Correlations) -> None:
         where = ("correlation", i, "columns")
         if len(set(one.columns)) < len(one.columns):
-            raise CaveatError("a column is named twice", entry=where, do="drop one")
+            raise CaveatError(
+                "a column is named twice", entry=where, do="drop one", code="draft.column.duplicate"
+            )
         for name in one.columns:
             plan = self._known(name, where)
             if isinstance(plan, Category) and (plan.values is None or len(plan.levels) < 2):
                 raise CaveatError(
                     f"{name!r} is a category without an order", entry=where,
                     do="correlations are of numbers, or of two categories",
+                    code="draft.column.type",
                 )  # fmt: skip
         k, matrix = len(one.columns), one.matrix
         if matrix.shape != (k, k):
             raise CaveatError(
-                f"the matrix is not {k} by {k}", do="give a line for each column, in their order"
+                f"the matrix is not {k} by {k}",
+                do="give a line for each column, in their order",
+                code="draft.matrix.mismatch",
             )
         if np.nanmax(np.abs(matrix), initial=0.0) > 1:
-            raise CaveatError("a correlation is not between -1 and 1", do="correct it")
+            raise CaveatError(
+                "a correlation is not between -1 and 1",
+                do="correct it",
+                code="draft.correlation.range",
+            )
         if not np.allclose(matrix, matrix.T, atol=1e-12, equal_nan=True):
             line, other = np.argwhere(~np.isclose(matrix, matrix.T, equal_nan=True))[0]
             raise CaveatError(
                 f"the matrix is not symmetric: {one.columns[line]} with {one.columns[other]} is "
                 f"{matrix[line, other]:g} and {matrix[other, line]:g}",
                 do="correct one of them",
+                code="draft.matrix.conflict",
             )
         if not np.allclose(np.diag(matrix), 1):
-            raise CaveatError("a column has another correlation than 1 with itself", do="write 1")
+            raise CaveatError(
+                "a column has another correlation than 1 with itself",
+                do="write 1",
+                code="draft.correlation.range",
+            )
 
     @cached_property
     def correlation(self) -> tuple[tuple[str, ...], Floats, Floats]:
@@ -343,6 +392,7 @@ class DraftPlan:
                 raise CaveatError(
                     "two columns have two correlations", entry=("correlation", i, "matrix"),
                     do="drop one of them",
+                    code="draft.correlation.duplicate",
                 )  # fmt: skip
             matrix[at], weights[at] = own, np.where(known, one.weight, weights[at])
         np.fill_diagonal(weights, 0.0)
@@ -368,5 +418,6 @@ class DraftPlan:
                 entry=("correlation", last, "matrix"),
                 do="correct one, or add repair = true to take the nearest feasible ones, which are "
                 + lines,
+                code="draft.correlation.conflict",
             )
         return nearest

@@ -64,6 +64,7 @@ def check_numbers(plan: DraftPlan, rows: Rows) -> None:
                 "it is no number in some rows",
                 entry=entry,
                 do="choose another function, or bound its columns with least and most",
+                code="draft.formula.undefined",
             )
 
 

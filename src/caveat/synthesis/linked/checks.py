@@ -48,6 +48,7 @@ def check_names(linked: Linked, options: Mapping[str, Any]) -> None:
                     where=f"synthesis, {entry}",
                     do=hint(name, known),
                     entry=(entry,),
+                    code="data.column.unknown",
                 )
     strata = options.get("strata", "")
     roots = [t for t in linked.sequence if linked.parent_of(t) is None]
@@ -59,6 +60,7 @@ def check_names(linked: Linked, options: Mapping[str, Any]) -> None:
             where="synthesis, strata",
             do="name a column that has one value in each group",
             entry=("strata",),
+            code="synthesis.strata.type",
         )
 
 
@@ -78,6 +80,7 @@ def check_order(linked: Linked, dropped: Sequence[str], some: Mapping[str, Any])
                 where=f"table {table}, order",
                 column=name,
                 do="keep it, or name another order",
+                code="synthesis.column.absent",
             )
         if by == name and column.kind in (Kind.DATE, Kind.DATETIME):
             missing = int(column.is_missing.sum())
@@ -87,6 +90,7 @@ def check_order(linked: Linked, dropped: Sequence[str], some: Mapping[str, Any])
                     where=f"table {table}, order",
                     column=name,
                     do="complete it, or leave the order out",
+                    code="data.value.absent",
                 )
             if table in some:
                 raise CaveatError(
@@ -94,6 +98,7 @@ def check_order(linked: Linked, dropped: Sequence[str], some: Mapping[str, Any])
                     where=f"table {table}, order",
                     column=name,
                     do="leave one of them out",
+                    code="synthesis.rule.conflict",
                 )
 
 
@@ -107,6 +112,7 @@ def refuse_clashes(shape: Shape) -> None:
                 "the synthesis of groups has a column of this name of its own",
                 column=twice[0],
                 do="rename the column",
+                code="synthesis.name.conflict",
             )
 
 
@@ -172,4 +178,5 @@ def check_rules(texts: Sequence[str], shape: Shape, plans: Mapping[str, Plan]) -
                 do="let it decide about a member from itself, its group or the members before it, "
                 "and not about the date by which they stand",
                 entry=("rules",),
+                code="synthesis.rule.unsupported",
             )

@@ -124,6 +124,7 @@ def _late(derived: Mapping[str, Any], after: Sequence[str]) -> dict[str, str]:
                 where="synthesis, derived",
                 do="synthesise one of them",
                 entry=("derived",),
+                code="synthesis.formula.conflict",
             )
         found |= {n: str(derived[n]) for n in ready}
     return found
@@ -259,6 +260,7 @@ class GroupModel:
                 "a population is expanded by the weights of groups, and there are none",
                 where="rows",
                 do='name them: weights = "…" in [synthesis]',
+                code="synthesis.weights.absent",
             )
         n = self.population if groups == "population" else groups
         rows = None if n is None else {GROUPS: whole_number(n, "groups", 1)}

@@ -96,6 +96,7 @@ class LinkedModel:
                     f"{name!r} is no table without parent",
                     where="rows",
                     do=hint(name, [*self.rows]),
+                    code="data.table.unknown",
                 )
             whole_number(number, "rows", 0)
         wanted = {**self.rows, **(rows or {})}

@@ -390,6 +390,7 @@ def _weights(linked: Linked, name: str) -> tuple[str, str] | None:
         do="name a weight that is the same for all members of a group and stands in constant, if "
         "[groups] names its constant columns",
         entry=("weights",),
+        code="synthesis.weights.type",
     )
 
 
@@ -409,6 +410,7 @@ def some_of(text: str) -> Expression:
             where=f"rule {text!r}",
             do="write it as in: any(age >= 18), once for a table of members",
             entry=("rules",),
+            code="synthesis.rule.malformed",
         )
     return condition
 
@@ -427,6 +429,7 @@ def _conditions(linked: Linked, options: Mapping[str, Any]) -> dict[str, Express
             raise CaveatError(
                 what, where=f"rule {text!r}", do="give one such rule for a table of members",
                 entry=("rules",),
+                code="synthesis.rule.duplicate" if tables else "data.column.unknown",
             )  # fmt: skip
         found[tables[0]] = condition
     return found
@@ -446,6 +449,7 @@ def _incomplete(linked: Linked, kept: Linked, shape: Shape) -> list[str]:
                 where=f"rule 'any({stage.made.some.text})'",
                 do="leave it out",
                 entry=("rules",),
+                code="synthesis.rule.empty",
             )
         if left < whole:
             remarks.append(

@@ -142,6 +142,7 @@ def _check_released(linked: Linked, shape: Shape) -> None:
                 "member breaks a rule",
                 where=f"table {stage.table}",
                 do="check that original, release and generator belong together",
+                code="model.release.mismatch",
             )
 
 

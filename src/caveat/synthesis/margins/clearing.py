@@ -53,14 +53,28 @@ class Clearing:
         """Return the rules that a user gives, or say what is wrong with them."""
         known = tuple(item.name for item in fields(cls))
         if not isinstance(given, Mapping):
-            raise _wrong("clearing must be a table", "write clearing = { threshold = 10 }")
+            raise _wrong(
+                "clearing must be a table",
+                "write clearing = { threshold = 10 }",
+                "synthesis.setting.type",
+            )
         for name in given:
             if name not in known:
-                raise _wrong(f"{name!r} is no rule of clearing", hint(str(name), known), name)
+                raise _wrong(
+                    f"{name!r} is no rule of clearing",
+                    hint(str(name), known),
+                    "synthesis.setting.unknown",
+                    name,
+                )
         rules = dict(given)
         for name in ("threshold", "multiple"):
             if name in rules and not (_is_whole(rules[name]) and rules[name] >= 1):
-                raise _wrong(f"{name} must be a whole number, 1 or more", None, name)
+                raise _wrong(
+                    f"{name} must be a whole number, 1 or more",
+                    None,
+                    "synthesis.setting.range",
+                    name,
+                )
         if rules.get("dominance") is not None:
             rules["dominance"] = _dominance(rules["dominance"])
         return cls(**rules)
@@ -112,14 +126,15 @@ def _dominance(given: Any) -> tuple[int, float]:
         raise _wrong(
             "dominance must be a number of weights and a share between 0 and 1",
             "write dominance = [1, 0.85]",
+            "synthesis.setting.range",
             "dominance",
         )
     return pair[0], float(pair[1])
 
 
-def _wrong(what: str, do: str | None, name: str = "") -> CaveatError:
+def _wrong(what: str, do: str | None, code: str, name: str = "") -> CaveatError:
     entry = ("clearing", name) if name else ("clearing",)
-    return CaveatError(what, where="synthesis, clearing", do=do, entry=entry)
+    return CaveatError(what, where="synthesis, clearing", do=do, entry=entry, code=code)
 
 
 @dataclass(frozen=True, eq=False)

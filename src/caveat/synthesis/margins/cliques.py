@@ -52,5 +52,6 @@ def joint_shares(tables: Tables, sizes: Mapping[str, int], names: Sequence[str])
             where="synthesis, margins",
             do="group levels, lower the threshold, or give margins that form a tree",
             entry=("margins",),
+            code="synthesis.margins.conflict",
         )
     return {tuple(names): joint}

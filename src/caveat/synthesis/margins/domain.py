@@ -60,6 +60,7 @@ def declared_table(names: Sequence[str], given: Mapping[str, Mapping[str, Any]])
             do="a guarantee needs it from the code book, never from the data: write "
             f"columns = {{ {without[0]} = {{ levels = [...] }} }}, of a number "
             "range = [lowest, highest, step]; caveat look --codebook FILE writes it for you",
+            code="synthesis.column.undeclared",
         )
     return Table({name: _column(name, given[name]) for name in names})
 
@@ -72,14 +73,24 @@ def _column(name: str, given: Mapping[str, Any]) -> Column:
     ways = (*empty, *map(Missing, coded))
     if "range" in given:
         if "levels" in given:
-            raise _wrong(name, "it has levels and a range", "declare one of them")
+            raise _wrong(
+                name,
+                "it has levels and a range",
+                "declare one of them",
+                "synthesis.setting.conflict",
+            )
         grid = declared_grid(given["range"], "", (), name)
         # The ends stand for the dictionary; points in between follow from the declaration.
         special = [
             number for number in map(_number, given.get("special", ())) if number is not None
         ]
         if len(special) < len(given.get("special", ())):
-            raise _wrong(name, "a special value is no number", "write special = [0]")
+            raise _wrong(
+                name,
+                "a special value is no number",
+                "write special = [0]",
+                "synthesis.setting.type",
+            )
         ends = [grid.low, grid.high, *special]
         whole = all(float(v).is_integer() and abs(v) < EXACT for v in (*ends, grid.step))
         held = np.unique(np.array(ends).astype(np.int64 if whole else np.float64))
@@ -87,7 +98,12 @@ def _column(name: str, given: Mapping[str, Any]) -> Column:
         return Column(np.zeros(0, np.uint8), held, kind, ways)
     levels = _levels(name, given["levels"])
     if {_word(level) for level in levels.tolist()} & {"", *(_word(way.code) for way in ways)}:
-        raise _wrong(name, "a level is empty or means missing", "leave it out of the levels")
+        raise _wrong(
+            name,
+            "a level is empty or means missing",
+            "leave it out of the levels",
+            "synthesis.level.conflict",
+        )
     return Column(np.zeros(0, np.uint8), levels, Kind.CATEGORY, ways)
 
 
@@ -108,16 +124,22 @@ def _levels(name: str, given: Any) -> NDArray[Any]:
             "levels are a list of different values (01 and 1 are the same one, as are words that "
             "differ in spaces around them)",
             'write levels = ["a", "b"]',
+            "synthesis.level.duplicate" if levels else "synthesis.level.empty",
         )
     if kinds == {str}:
         return np.array(levels, dtype=object)
     if kinds <= {bool} or kinds <= {int}:
         return np.array(levels)
-    raise _wrong(name, "levels are all words or all whole numbers", "write them in quotes")
+    raise _wrong(
+        name,
+        "levels are all words or all whole numbers",
+        "write them in quotes",
+        "synthesis.level.type",
+    )
 
 
-def _wrong(name: str, what: str, do: str) -> CaveatError:
-    return CaveatError(what, where="synthesis", column=name, do=do)
+def _wrong(name: str, what: str, do: str, code: str) -> CaveatError:
+    return CaveatError(what, where="synthesis", column=name, do=do, code=code)
 
 
 def cells_in(codings: Mapping[str, Coding], table: Table) -> dict[str, Ints]:

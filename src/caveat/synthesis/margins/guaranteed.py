@@ -76,6 +76,7 @@ def plan_private(
                 where="synthesis",
                 do=f"leave {name} out, or epsilon and poisson",
                 entry=(name,),
+                code="synthesis.setting.conflict",
             )
     dropped, derived = _dropped(names, options), set(options.get("derived", {}))
     single = {n: dict(e) for n, e in options.get("columns", {}).items() if n not in dropped}
@@ -111,6 +112,7 @@ def _dropped(names: Sequence[str], options: Mapping[str, Any]) -> set[str]:
                 f"there is no column {name!r}",
                 where="synthesis, drop",
                 do=f"choose among {', '.join(names)}",
+                code="data.column.unknown",
             )
     single = options.get("columns", {})
     return {*options.get("drop", ()), *(n for n, e in single.items() if e.get("method") == "drop")}
@@ -130,6 +132,7 @@ def _refuse_others(options: Mapping[str, Any], single: Mapping[str, Mapping[str,
                 where="synthesis",
                 column=name or None,
                 do='use method = "margins" for all columns, or leave epsilon and poisson out',
+                code="synthesis.method.conflict",
             )
 
 
@@ -156,6 +159,7 @@ def _margins(
                 where="synthesis, margins",
                 do="leave the margins out",
                 entry=("margins",),
+                code="synthesis.margins.conflict",
             )
         return [tuple(drawn)]
     for part in components(maximal(given)):
@@ -165,6 +169,7 @@ def _margins(
                 where="synthesis, margins",
                 do="leave pairs out, or all margins: then pairs are chosen privately",
                 entry=("margins",),
+                code="synthesis.margins.unsupported",
             )
     if given:
         # A column of no pair is counted as well: every column has a table of its own.
@@ -246,6 +251,7 @@ def _say_strangers(codings: Mapping[str, Coding], table: Table, promise: Promise
                 column=name,
                 do='repair the declaration (missing = [""] declares empty cells), or drop the '
                 "column",
+                code="data.value.undeclared",
             )
         warnings.warn(
             f"{name}: {many:,} values are not in the declared domain (do not publish this number)",
@@ -259,6 +265,7 @@ def _say_strangers(codings: Mapping[str, Coding], table: Table, promise: Promise
             "most records hold a value that is not declared, and would not be counted",
             where="synthesis",
             do='repair the declaration; missing = [""] declares empty cells',
+            code="data.value.undeclared",
         )
     if left:
         warnings.warn(

@@ -154,21 +154,25 @@ def check_margins(margins: Sequence[Sequence[str]], names: Sequence[str]) -> Non
                 raise _wrong(
                     f"{name!r} is in a margin and is not made from margins",
                     f"use columns with the method margins: {', '.join(names)}",
+                    "synthesis.margins.mismatch",
                 )
         if not margin or len(set(margin)) < len(margin):
             raise _wrong(
-                "a margin is empty, or has a column twice", "name the columns of each table once"
+                "a margin is empty, or has a column twice",
+                "name the columns of each table once",
+                "synthesis.margins.duplicate" if margin else "synthesis.margins.empty",
             )
     for name in names:
         if not any(name in margin for margin in margins):
             raise _wrong(
                 f"{name!r} is in no margin",
                 "add it to a margin, or add a margin of this column alone",
+                "synthesis.margins.absent",
             )
 
 
-def _wrong(what: str, do: str) -> CaveatError:
-    return CaveatError(what, where="synthesis, margins", do=do, entry=("margins",))
+def _wrong(what: str, do: str, code: str) -> CaveatError:
+    return CaveatError(what, where="synthesis, margins", do=do, entry=("margins",), code=code)
 
 
 def plan_margins(
@@ -217,5 +221,6 @@ def plan_margins(
                 f"the margins of {', '.join(names)} are no tree of pairs, and their joint table "
                 f"has more than {MOST_CELLS:,} cells",
                 "give pairs that form no circle, or take fewer columns or bins",
+                "synthesis.table.too-large",
             )
     return MarginsPlan(margins, not given, rules), remarks

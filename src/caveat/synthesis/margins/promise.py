@@ -63,17 +63,30 @@ class Promise:
         if "poisson" not in options:
             delta = _number(options, "delta", USUAL_DELTA)
             if "epsilon" not in options:
-                raise _wrong("delta", "delta goes with epsilon", "write epsilon = 1.0 too")
+                raise _wrong(
+                    "delta",
+                    "delta goes with epsilon",
+                    "write epsilon = 1.0 too",
+                    "synthesis.setting.absent",
+                )
             if delta >= 1:
-                raise _wrong("delta", "delta must lie between 0 and 1", "write delta = 1e-9")
+                raise _wrong(
+                    "delta",
+                    "delta must lie between 0 and 1",
+                    "write delta = 1e-9",
+                    "synthesis.setting.range",
+                )
             return cls(epsilon, delta, 0.0, declared)
         if alpha > LARGEST_ALPHA:
             raise _wrong(
-                "poisson", f"poisson is at most {LARGEST_ALPHA:,.0f}", "write poisson = 1.0"
+                "poisson",
+                f"poisson is at most {LARGEST_ALPHA:,.0f}",
+                "write poisson = 1.0",
+                "synthesis.setting.range",
             )
         if "delta" in options:
             raise _wrong("delta", "the delta of the Poisson mechanism follows from epsilon and "
-                         "poisson", "leave delta out")  # fmt: skip
+                         "poisson", "leave delta out", "synthesis.setting.conflict")  # fmt: skip
         # What underflows is not nothing.
         delta = max(poisson_hockey_stick(epsilon, alpha), sys.float_info.min)
         return cls(epsilon, delta, alpha, declared)
@@ -140,9 +153,14 @@ def _number(options: Mapping[str, Any], name: str, usual: float) -> float:
     good = isinstance(value, int | float) and not isinstance(value, bool)
     if not good or (name in options and not 0 < value < float("inf")):
         usual_one = 1e-9 if name == "delta" else 1.0
-        raise _wrong(name, f"{name} must be a number above 0", f"write {name} = {usual_one:g}")
+        raise _wrong(
+            name,
+            f"{name} must be a number above 0",
+            f"write {name} = {usual_one:g}",
+            "synthesis.setting.range",
+        )
     return float(value)
 
 
-def _wrong(name: str, what: str, do: str) -> CaveatError:
-    return CaveatError(what, where="synthesis", do=do, entry=(name,))
+def _wrong(name: str, what: str, do: str, code: str) -> CaveatError:
+    return CaveatError(what, where="synthesis", do=do, entry=(name,), code=code)

@@ -148,6 +148,7 @@ def published_tables(
                 where="synthesis, clearing",
                 do="take fewer bins, group levels, lower the threshold, or give other margins",
                 entry=("clearing",),
+                code="synthesis.table.empty",
             )
         cells = [
             tuple(words[name][at] for name, at in zip(margin, place, strict=True))

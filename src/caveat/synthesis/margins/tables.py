@@ -73,6 +73,7 @@ def check_size(margin: Sequence[str], shape: Sequence[int]) -> None:
             where="synthesis, margins",
             do="group levels, take fewer bins, or leave a column out of it",
             entry=("margins",),
+            code="synthesis.table.too-large",
         )
 
 

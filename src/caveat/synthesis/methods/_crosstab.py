@@ -72,6 +72,7 @@ class Crosstab:
             raise CaveatError(
                 "the cross-table of this column and its predictors has more than 2^62 cells",
                 do="use fewer columns, or cart",
+                code="synthesis.table.too-large",
             )
         support = np.arange(target.n_levels) if target.numbers is None else np.unique(codes)
         n_cells = number_of_cells(inputs) * len(support)

@@ -161,6 +161,7 @@ def _number(part: Part, counts: NDArray[np.float64]) -> tuple[NDArray[np.int64],
         raise CaveatError(
             "a predictor has infinite values",
             do="leave it out of the predictors, declare the infinities special, or use cart",
+            code="data.value.infinite",
         )
     centre = float(numbers @ shares)
     scale = float(np.sqrt((numbers - centre) ** 2 @ shares))
@@ -181,6 +182,7 @@ def check_size(n_rows: int, width: int, what: str) -> None:
         raise CaveatError(
             f"{width:,} {what} for {n_rows:,} records are too many for a regression",
             do="choose fewer predictors, group rare levels, or use cart",
+            code="synthesis.predictor.too-many",
         )
 
 
@@ -202,6 +204,7 @@ def need_classes(target: Target, method: str) -> None:
         raise CaveatError(
             f"the method {method} is for classes, and this column holds numbers",
             do="use normal, normrank or cart",
+            code="synthesis.column.type",
         )
 
 
@@ -211,5 +214,6 @@ def need_numbers(target: Target, method: str) -> NDArray[np.float64]:
         raise CaveatError(
             f"the method {method} is for numbers, and this column holds classes",
             do="use logistic, multinomial, ordinal or cart",
+            code="synthesis.column.type",
         )
     return target.numbers

@@ -92,6 +92,7 @@ def fit_block(
         raise CaveatError(
             f"the table of {', '.join(names)} has more than {MOST_CELLS:,} cells",
             do="take fewer columns into the block, or group levels",
+            code="synthesis.table.too-large",
         )
     targets = [_margin(codes, shape, kept, weights) for kept in axes]
     joint = fit_joint(shape, axes, targets)
@@ -109,6 +110,7 @@ def margins_of(names: Sequence[str], margins: Sequence[Sequence[str]]) -> list[t
                     where="synthesis, margins",
                     do=f"use columns with the method ipf: {', '.join(names)}",
                     entry=("margins",),
+                    code="synthesis.margins.mismatch",
                 )
     for name in names:
         if not any(name in margin for margin in margins):
@@ -117,6 +119,7 @@ def margins_of(names: Sequence[str], margins: Sequence[Sequence[str]]) -> list[t
                 where="synthesis, margins",
                 do="add it to a margin, or add a margin of this column alone",
                 entry=("margins",),
+                code="synthesis.margins.absent",
             )
     axes = {tuple(sorted({names.index(name) for name in margin})) for margin in margins}
     # A margin within another one is kept with it.
@@ -179,5 +182,6 @@ def fit_joint(
             where="synthesis, margins",
             do="group levels that are empty in a margin, or use saturated for the block",
             entry=("margins",),
+            code="synthesis.margins.failed",
         )
     return joint

@@ -55,6 +55,7 @@ class Logistic(ClassRegression):
             raise CaveatError(
                 f"the method logistic is for two classes, and this column has {len(classes):,}",
                 do="use multinomial, or ordinal if the classes are ordered",
+                code="synthesis.column.type",
             )
         weights = weights / weights.sum()
         design = Design.of(rows, weights)

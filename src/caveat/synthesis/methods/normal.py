@@ -48,6 +48,7 @@ class Normal(Regression):
             raise CaveatError(
                 "the method normal is for finite numbers",
                 do="declare the infinities special, or use cart",
+                code="data.value.infinite",
             )
         weights = weights * (len(weights) / weights.sum())
         design = Design.of(rows, weights)

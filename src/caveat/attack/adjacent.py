@@ -62,7 +62,11 @@ def without_each(
     would do; the result is the same.
     """
     if worlds.original.n_rows < 2:
-        raise CaveatError("the table has one record", do="there is nothing left without it")
+        raise CaveatError(
+            "the table has one record",
+            do="there is nothing left without it",
+            code="data.record.too-few",
+        )
     first, kind = _kinds_of_records(worlds, records)
     if worlds.tables is not None:
         return 0.0, worlds.tables.logs(first, None, done)[kind]

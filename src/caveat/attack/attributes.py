@@ -297,12 +297,14 @@ def check_target(target: str, plan: Plan | LinkedPlan, table: Table) -> None:
             "it is copied into the release: its risk is 1 by construction",
             column=target,
             do="synthesise it",
+            code="attack.target.unsupported",
         )
     if method in ("derived", "drop", "constant"):
         raise CaveatError(
             "it is not drawn from a model, so that there is nothing to attack",
             column=target,
             do="attack the columns that it is made from",
+            code="attack.target.unsupported",
         )
 
 

@@ -193,6 +193,7 @@ def simulated_findings(
             f"there is no row {record}",
             where="record",
             do=f"choose from 1 to {original.n_rows:,}",
+            code="attack.record.unknown",
         )
     chosen: Sequence[int] | int = most if record is None else [record - 1]
     found = simulated_membership(

@@ -36,11 +36,17 @@ def candidates_of(
                 "the candidates have not exactly the unknown columns",
                 where="candidates",
                 do=f"give the columns {', '.join(unknown)}",
+                code="attack.candidate.mismatch",
             )
         worlds, columns = worlds.with_values({name: table[name] for name in unknown})
         rows = Table(columns)
         if len(np.unique(_cells(rows)[0])) < rows.n_rows:
-            raise CaveatError("a candidate is given twice", where="candidates", do="give it once")
+            raise CaveatError(
+                "a candidate is given twice",
+                where="candidates",
+                do="give it once",
+                code="attack.candidate.duplicate",
+            )
         return worlds, rows, _position_of(worlds, record, rows), ()
     worlds = with_released_levels(worlds, unknown)
     dictionary = {name: worlds.original[name] for name in unknown}
@@ -121,5 +127,6 @@ def _position_of(worlds: Worlds, record: int, candidates: Table) -> int:
             "the true values of the record are not among the candidates",
             where=f"row {record + 1}",
             do="add them, or leave the candidates out",
+            code="attack.candidate.absent",
         )
     return int(np.argmax(same))

@@ -17,6 +17,12 @@ from caveat.risk.measurement import Measurement
 
 __all__ = ["Attack", "Attacker", "Finding", "Option", "OptionKind"]
 
+ABSENT = {
+    "keys": "attack.key.absent",
+    "target": "attack.target.absent",
+    "control": "attack.control.absent",
+}  # codes of errors about options that must be given; of others "attack.option.absent"
+
 Attacker = Literal["strong", "simulated", "ordinary"]
 
 OptionKind = Literal[
@@ -126,9 +132,17 @@ class Attack:
         """
         for name in given:
             if name not in self.takes:
-                raise CaveatError(f"the attack {self.name} takes no {name}", do=f"drop {name}")
+                raise CaveatError(
+                    f"the attack {self.name} takes no {name}",
+                    do=f"drop {name}",
+                    code="attack.option.unknown",
+                )
         for option in self.needs.values():
             value = given.get(option.name)
             if value is None or (isinstance(value, list | tuple) and not value):
-                raise CaveatError(option.lacking, do=option.do)
+                raise CaveatError(
+                    option.lacking,
+                    do=option.do,
+                    code=ABSENT.get(option.name, "attack.option.absent"),
+                )
         return {o.name: given.get(o.name, o.default) for o in self.options}

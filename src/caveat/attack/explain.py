@@ -270,6 +270,7 @@ def check_trees(plan: Plan) -> None:
                 f"it is made by {method}, and a record is explained by the leaves of trees",
                 column=name,
                 do="use caveat attack strong --record, where it is exact",
+                code="attack.method.unsupported",
             )
 
 
@@ -290,6 +291,7 @@ def _by_column(model: Model, releases: Sequence[Table]) -> Logs:
                 f"there is no exact probability: {reason}",
                 column=name,
                 do="leave smoothing and order rules out, or attack it by simulation",
+                code="attack.probability.unsupported",
             )
         for name, logs in found.columns.items():
             if name not in terms:

@@ -89,6 +89,7 @@ def _sampled(n_rows: int, sample: int, record: int | None, generator: Any) -> li
             "a sample is for a target or membership of single records",
             where="sample",
             do="leave it out",
+            code="attack.option.conflict",
         )
     drawn = np.random.default_rng(0).choice(n_rows, min(sample, n_rows), replace=False)
     return [int(row) for row in np.sort(drawn)]
@@ -104,6 +105,7 @@ def _of_groups(
             "one record of a group cannot be attacked alone here",
             where="record",
             do="ask for a target, or for membership",
+            code="attack.group.unsupported",
         )
     if target is not None:
         found = group_posterior(original, synthetic, model, target, prior=prior, **how)
@@ -117,6 +119,7 @@ def check_aim(record: int | None, target: str | None, membership: bool) -> None:
         raise CaveatError(
             "it is not clear what to attack",
             do="choose one of record, target and membership",
+            code="attack.option.conflict",
         )
 
 
@@ -129,6 +132,7 @@ def _of_one(
             f"there is no row {record + 1}",
             where="record",
             do=f"choose from 1 to {original.n_rows:,}",
+            code="attack.record.unknown",
         )
     found = posterior(
         original, synthetic, record, unknown=unknown, generator=generator, prior=prior, **how

@@ -57,12 +57,14 @@ def plan_of(generator: Generator | None, original: Table) -> Plan:
                 "noise cannot be drawn again, and the attacker is given what was measured",
                 where="generator",
                 do="give the fitted model (--model)",
+                code="attack.model.absent",
             )
         return make_plan(original, generator)
     raise CaveatError(
         f"a {type(generator).__name__} does not say how the release was made",
         where="generator",
         do="give a Synthesizer, a plan, its options or a fitted model",
+        code="attack.generator.type",
     )
 
 
@@ -83,6 +85,7 @@ def _known(generator: Exact) -> Model:
             "the generator does not know the probability of its releases",
             where="generator",
             do="attack it by simulation",
+            code="attack.probability.unsupported",
         )
     return generator.exact
 
@@ -94,6 +97,7 @@ def _check_columns(plan: Plan, original: Table) -> None:
             "the plan has a column that the original has not",
             column=absent[0],
             do="give the table that the plan was made for",
+            code="data.column.absent",
         )
 
 
@@ -115,6 +119,7 @@ def _check_fitted_on(model: Model, original: Table) -> None:
             "the model was fitted on other data",
             where=where,
             do="give the table that the model was fitted on, or the plan alone",
+            code="attack.model.mismatch",
         )
 
 
@@ -135,7 +140,11 @@ def releases_of(synthetic: Any, plan: Plan, original: Table) -> list[Table]:
     several = isinstance(synthetic, Sequence) and not isinstance(synthetic, str | bytes)
     tables = [Table.from_frame(item) for item in (synthetic if several else [synthetic])]
     if not tables:
-        raise CaveatError("there is no release to attack", do="give at least one synthetic copy")
+        raise CaveatError(
+            "there is no release to attack",
+            do="give at least one synthetic copy",
+            code="data.release.absent",
+        )
     names = written(plan, original)
     for number, table in enumerate(tables, 1):
         absent = [name for name in names if name not in table]
@@ -145,7 +154,10 @@ def releases_of(synthetic: Any, plan: Plan, original: Table) -> list[Table]:
                 where=f"copy {number}",
                 column=absent[0],
                 do="give the release as it came out of the generator",
+                code="data.column.absent",
             )
         if not table.n_rows:
-            raise CaveatError("the release has no rows", where=f"copy {number}")
+            raise CaveatError(
+                "the release has no rows", where=f"copy {number}", code="data.table.empty"
+            )
     return [table.select(names) for table in tables]

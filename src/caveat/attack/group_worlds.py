@@ -106,7 +106,11 @@ class GroupWorlds:
         self.original = _below(original, self.top)
         self.shape = tuple(s for s in model.plan.shape if s.table in self.original.sequence)
         if not releases:
-            raise CaveatError("there is no release to attack", do="give at least one copy")
+            raise CaveatError(
+                "there is no release to attack",
+                do="give at least one copy",
+                code="data.release.absent",
+            )
         shape = model.plan.shape
         self.releases = [unfold(release, shape, released=True) for release in releases]
 
@@ -270,6 +274,7 @@ def _topmost(linked: Linked, top: str) -> str:
         f"{top!r} is no table without parent" if top else "several tables have no parent",
         where="table",
         do=f"name one of {', '.join(tops)}",
+        code="attack.table.unknown" if top else "attack.table.absent",
     )
 
 

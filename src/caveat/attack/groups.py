@@ -86,12 +86,11 @@ def group_membership(
     """
     worlds = GroupWorlds(*_linked(original, synthetic, model), table)
     chosen = _chosen(groups, worlds)
-    if unit not in ("group", "person"):
-        raise CaveatError(
-            f"there is no unit {unit!r}", where="unit", do=hint(unit, ["group", "person"])
-        )
+    _check_unit(unit)
     if worlds.n_groups < 2:
-        raise CaveatError("there is one group", do="there is nothing left without it")
+        raise CaveatError(
+            "there is one group", do="there is nothing left without it", code="data.group.too-few"
+        )
     records = chosen
     if unit == "group":
         logs = worlds.logs(chosen, None, None, threads, done)
@@ -204,7 +203,10 @@ def _without_members(
     """Return the members of groups, and the log-likelihood without each of them."""
     if MEMBERS not in worlds.owners:
         raise CaveatError(
-            "linked tables have no persons", where="unit", do='attack them by unit = "group"'
+            "linked tables have no persons",
+            where="unit",
+            do='attack them by unit = "group"',
+            code="attack.setting.unsupported",
         )
     records, own = _rows_of(worlds, MEMBERS, chosen)
     come, runs = worlds.repeated(own)
@@ -276,6 +278,7 @@ def _linked(
                 "nothing exact is known",
                 where="groups, margins",
                 do="attack a release that was made without margins",
+                code="attack.probability.unsupported",
             )
         original, copies = model.split(original), [model.split(copy) for copy in copies]
         model = model.model
@@ -284,16 +287,29 @@ def _linked(
     return original, copies, model
 
 
+def _check_unit(unit: str) -> None:
+    if unit not in ("group", "person"):
+        raise CaveatError(
+            f"there is no unit {unit!r}",
+            where="unit",
+            do=hint(unit, ["group", "person"]),
+            code="attack.setting.unknown",
+        )
+
+
 def _chosen(groups: Sequence[int] | None, worlds: GroupWorlds) -> Ints:
     if groups is None:
         return np.arange(worlds.n_groups)
     if not len(groups):
-        raise CaveatError("no group is named", do="name one, or leave the groups out")
+        raise CaveatError(
+            "no group is named", do="name one, or leave the groups out", code="attack.group.absent"
+        )
     for group in groups:
         if not 0 <= group < worlds.n_groups:
             raise CaveatError(
                 f"there is no group {group}",
                 do=f"choose from 0 to {worlds.n_groups - 1} (positions are counted from 0)",
+                code="attack.group.unknown",
             )
     return np.asarray(groups, np.int64)
 
@@ -305,11 +321,14 @@ def _table_of(linked: Linked, target: str, table: str) -> str:
         return holding[0]
     if not holding:
         names = [n for t in linked.sequence for n in linked.tables[t]]
-        raise CaveatError(f"there is no column {target!r}", do=hint(target, names))
+        raise CaveatError(
+            f"there is no column {target!r}", do=hint(target, names), code="data.column.unknown"
+        )
     raise CaveatError(
         f"{len(holding)} tables have this column",
         column=target,
         do=f"name one of the tables {', '.join(holding)}",
+        code="attack.table.absent",
     )
 
 

@@ -73,7 +73,8 @@ def filtered_posterior(
         model = worlds.model(world, names)
         chances = model.log_prob(grid).rows
         if chances is None:
-            raise CaveatError("the generator has no exact probabilities", do="use another method")
+            what = "the generator has no exact probabilities"
+            raise CaveatError(what, do="use another method", code="attack.probability.unsupported")
         passes = ~too_close(world, grid, threads=1, **filter_options)
         pass_rate = float(np.exp(chances[passes]).sum())
         if not pass_rate:  # this world's generator makes nothing that passes
@@ -101,6 +102,7 @@ def _every_record(table: Table) -> Table:
         raise CaveatError(
             f"there are {math.prod(sizes):,} possible records, too many to list",
             do="take fewer columns or coarser levels",
+            code="attack.record.too-many",
         )
     codes = np.indices(sizes).reshape(len(sizes), -1)
     pairs = zip(table.columns.items(), codes, strict=True)

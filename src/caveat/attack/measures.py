@@ -32,7 +32,11 @@ __all__ = [
 def _attack(pair: ScenarioPair, generator: Generator) -> Attributes:
     target = pair.scenario.target
     if target is None:
-        raise CaveatError("this measure needs a target", do="name one in the scenario")
+        raise CaveatError(
+            "this measure needs a target",
+            do="name one in the scenario",
+            code="attack.target.absent",
+        )
     original, synthetic = pair.rows.original, pair.rows.synthetic
     return attributes(original, synthetic, target, generator=_plan(generator), prior=DEFAULT_PRIOR)
 

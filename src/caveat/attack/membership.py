@@ -86,7 +86,9 @@ class Membership:
     def posterior(self, prior: float = 0.5) -> Floats:
         """Return the probability of membership for an attacker who gives it ``prior`` before."""
         if not 0 < prior < 1:
-            raise CaveatError("the prior of membership must lie between 0 and 1")
+            raise CaveatError(
+                "the prior of membership must lie between 0 and 1", code="attack.prior.range"
+            )
         with np.errstate(over="ignore"):
             return np.asarray(1 / (1 + (1 - prior) / prior * np.exp(-self.log_ratio)))
 
@@ -139,7 +141,11 @@ def chosen_records(records: Sequence[int] | None, table: Table) -> NDArray[np.in
     for record in records:
         check_record(record, table)
     if not len(records):
-        raise CaveatError("no record is named", do="name one, or leave the records out")
+        raise CaveatError(
+            "no record is named",
+            do="name one, or leave the records out",
+            code="attack.record.absent",
+        )
     return np.asarray(records, dtype=np.int64)
 
 
@@ -151,6 +157,7 @@ def refuse_copies(plan: Plan) -> None:
             "a copied column shows every member by construction",
             column=copied[0],
             do="synthesise it; there is nothing to test",
+            code="attack.column.unsupported",
         )
 
 
@@ -265,7 +272,9 @@ def membership_test(
     refuse_copies(plan)
     drawn = has_guard(plan.columns)
     if simulations < 2:
-        raise CaveatError("the number of simulations must be 2 or more")
+        raise CaveatError(
+            "the number of simulations must be 2 or more", code="attack.setting.range"
+        )
     if is_promised(plan):
         return promised_tests(table, [record], plan, simulations, done)[0]
     worlds = Worlds(table, plan, [], plan.structure_seed or 0)
@@ -348,5 +357,6 @@ def _log_ratio(models: tuple[Model, Model], releases: Sequence[Table]) -> float:
         raise CaveatError(
             "the release is impossible with and without the record",
             do="check that original, release and generator belong together",
+            code="attack.release.mismatch",
         )
     return inside.log_likelihood - outside.log_likelihood

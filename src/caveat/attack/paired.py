@@ -247,9 +247,14 @@ class Runner:
                 f"the number of simulations must be {LEAST_SIMULATIONS} or more",
                 where="simulations",
                 do="half of them are learnt from, the other half is judged",
+                code="attack.setting.range",
             )
         if original.n_rows < 3:
-            raise CaveatError("there are too few records", do="give a table with three or more")
+            raise CaveatError(
+                "there are too few records",
+                do="give a table with three or more",
+                code="data.record.too-few",
+            )
         self.generator, self.simulations, self.seed = generator, simulations, seed
         self.rows, self.copies = rows or original.n_rows, copies
         self._first = self._makes(original)(self._seed(0))
@@ -258,7 +263,11 @@ class Runner:
             if name in self._first[0] and original[name].kind not in (Kind.ID, Kind.TEXT)
         ]  # fmt: skip
         if not named:
-            raise CaveatError("the release has no column of the original", do="check the generator")
+            raise CaveatError(
+                "the release has no column of the original",
+                do="check the generator",
+                code="data.column.too-few",
+            )
         self.original = original
         self.shown = original.select(named)
         self.seen = Seen.of(self.shown, self.shown)
@@ -282,7 +291,11 @@ class Runner:
         for table in releases:
             lacking = [name for name in self.shown if name not in table]
             if lacking:
-                raise CaveatError("a release lacks a column that others have", column=lacking[0])
+                raise CaveatError(
+                    "a release lacks a column that others have",
+                    column=lacking[0],
+                    code="data.column.absent",
+                )
         parts = [Seen.of(table, self.shown) for table in releases]
         codes, numbers = (
             np.concatenate([getattr(p, n) for p in parts]) for n in ("codes", "numbers")

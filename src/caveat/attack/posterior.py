@@ -223,6 +223,7 @@ def check_record(record: int, table: Table) -> None:
         raise CaveatError(
             f"there is no record {record}",
             do=f"choose from 0 to {table.n_rows - 1} (positions are counted from 0)",
+            code="attack.record.unknown",
         )
 
 
@@ -233,6 +234,7 @@ def check_exact(plan: Plan) -> None:
             "the parameters of the model are drawn, so that there is no single refit",
             column=drawn[0],
             do="use caveat.attack.proper_posterior, which averages over them",
+            code="attack.probability.unsupported",
         )
 
 
@@ -248,14 +250,28 @@ def drawn_columns(plan: Plan) -> list[str]:
 def unknown_columns(unknown: Sequence[str] | None, table: Table, plan: Plan) -> tuple[str, ...]:
     """Return the unknown columns, or say which one the table has not."""
     if isinstance(unknown, str):
-        raise CaveatError("unknown is one text", do=f"give a list: unknown=[{unknown!r}]")
+        raise CaveatError(
+            "unknown is one text",
+            do=f"give a list: unknown=[{unknown!r}]",
+            code="attack.setting.type",
+        )
     names = tuple(unknown) if unknown is not None else written(plan, table)
     if not names:
-        raise CaveatError("nothing is unknown", where="unknown", do="name at least one column")
+        raise CaveatError(
+            "nothing is unknown",
+            where="unknown",
+            do="name at least one column",
+            code="attack.setting.empty",
+        )
     for name in names:
         table[name]
     if len(set(names)) < len(names):
-        raise CaveatError("a column is named twice", where="unknown", do="name it once")
+        raise CaveatError(
+            "a column is named twice",
+            where="unknown",
+            do="name it once",
+            code="data.column.duplicate",
+        )
     return names
 
 

@@ -60,7 +60,12 @@ def named_prior(name: str) -> NamedPrior:
     for known in PRIORS:
         if known == name:
             return known
-    raise CaveatError(f"there is no prior {name!r}", where="prior", do=hint(name, PRIORS))
+    raise CaveatError(
+        f"there is no prior {name!r}",
+        where="prior",
+        do=hint(name, PRIORS),
+        code="attack.prior.unknown",
+    )
 
 
 def _cells(rows: Table, candidates: Table) -> NDArray[np.int64]:
@@ -75,7 +80,14 @@ def _cells(rows: Table, candidates: Table) -> NDArray[np.int64]:
 def _given(prior: Sequence[float] | NDArray[np.float64], n: int) -> NDArray[np.float64]:
     numbers = np.asarray(prior, dtype=np.float64)
     if numbers.shape != (n,):
-        raise CaveatError(f"the prior has not one number for each of {n:,} candidates")
+        raise CaveatError(
+            f"the prior has not one number for each of {n:,} candidates",
+            code="attack.prior.mismatch",
+        )
     if not (np.isfinite(numbers).all() and (numbers >= 0).all() and numbers.sum() > 0):
-        raise CaveatError("the prior has a number that is no probability", do="give shares from 0")
+        raise CaveatError(
+            "the prior has a number that is no probability",
+            do="give shares from 0",
+            code="attack.prior.range",
+        )
     return np.asarray(numbers / numbers.sum())

@@ -134,7 +134,11 @@ def privacy_loss(
 
 def _refuse_nothing(synthetic: Any, simulations: int) -> None:
     if synthetic is None and not simulations:
-        raise CaveatError("there is no release to measure", do="give one, or simulate some")
+        raise CaveatError(
+            "there is no release to measure",
+            do="give one, or simulate some",
+            code="data.release.absent",
+        )
 
 
 def _by_tables(
@@ -151,6 +155,7 @@ def _by_tables(
             "noise is drawn once: other releases are no part of this one",
             where="simulations",
             do="leave them out, or use caveat.attack.membership_test",
+            code="attack.option.conflict",
         )
     losses, counts = [], []
     for record in chosen.tolist():

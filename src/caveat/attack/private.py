@@ -62,6 +62,7 @@ class TableChanges:
                 "the plan does not say what was measured, which the attacker is given",
                 where="generator",
                 do="give the fitted model (--model)",
+                code="attack.model.absent",
             )
         codings = declared_codings(plan)
         changes = cls(promise.measured, cells_in(codings, original), codings)
@@ -70,6 +71,7 @@ class TableChanges:
                 "the noisy tables are not of these data: no noise is so far from their counts",
                 where="generator",
                 do="give the table that the model was measured on",
+                code="attack.model.mismatch",
             )
         return changes
 

@@ -29,7 +29,11 @@ class _Attacks(dict[str, Attack]):
     """The attacks in order; names the choices when asked for an unknown one."""
 
     def __missing__(self, name: str) -> Attack:
-        raise CaveatError(f"there is no attack {name!r}", do=f"choose among {', '.join(self)}")
+        raise CaveatError(
+            f"there is no attack {name!r}",
+            do=f"choose among {', '.join(self)}",
+            code="attack.name.unknown",
+        )
 
 
 ATTACKS = _Attacks()

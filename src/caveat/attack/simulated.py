@@ -95,7 +95,7 @@ def proper_posterior(
         As for :func:`caveat.attack.posterior`.
     """
     if draws < 2:
-        raise CaveatError("the number of draws must be 2 or more")
+        raise CaveatError("the number of draws must be 2 or more", code="attack.setting.range")
     table = Table.from_frame(original)
     check_record(record, table)
     plan, table = known_to(generator, table)
@@ -118,6 +118,7 @@ def proper_posterior(
         raise CaveatError(
             "the release has probability 0 in every world and draw",
             do="check that original, release and generator belong together, or use more draws",
+            code="attack.release.mismatch",
         )
     estimate = bayes(beliefs, _average(logs))
     groups = np.array_split(np.arange(draws), min(GROUPS, draws))
@@ -138,6 +139,7 @@ def _by_column(model: Any, releases: Sequence[Table]) -> Floats:
                 f"there is no probability: {reason}",
                 column=name,
                 do="use caveat.attack.simulated_posterior",
+                code="attack.probability.unsupported",
             )
         out += [float(logs.sum()) for logs in result.columns.values()]
     return np.array(out)
@@ -245,9 +247,9 @@ def posterior_by_runs(
     """
     table = Table.from_frame(original)
     check_record(record, table)
-    least = 2 if callable(summary) else 8
-    if simulations < least:
-        raise CaveatError(f"the number of simulations must be {least} or more")
+    if simulations < (least := 2 if callable(summary) else 8):
+        what = f"the number of simulations must be {least} or more"
+        raise CaveatError(what, code="attack.setting.range")
     plan = make_plan(table, {"method": "cart", "rare_below": 1})  # for its columns alone
     names = unknown_columns(unknown or table.names, table, plan)
     release = Table.from_frame(synthetic)
@@ -303,6 +305,7 @@ def _by_structure(
             "nothing draws a structure for the attacker",
             where="summary",
             do="use caveat.attack.simulated_posterior, or another summary",
+            code="attack.summary.unsupported",
         )
     own = draw(worlds.original)
     come = worlds.original.take(np.full(rows.n_rows, record)).with_columns(rows.columns)
@@ -314,6 +317,7 @@ def _refuse_nothing(observed: Floats, simulated: Floats) -> None:
         raise CaveatError(
             "no candidate's record occurs in any of the releases, and there is nothing to see",
             do="let fewer columns be released, or give a summary of your own",
+            code="attack.summary.empty",
         )
 
 

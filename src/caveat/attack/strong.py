@@ -183,6 +183,7 @@ def _refuse_long(
             f"nothing is exact here, and a simulation takes too long: {worlds:,} worlds with "
             f"{fits:,} fits and {draws:,} releases each, for every record",
             do="let fewer columns be unknown, lower simulations, or limit other measures",
+            code="attack.simulation.too-large",
         )
 
 

@@ -146,5 +146,6 @@ def need_structure(generator: Generator, table: Table, seed: int, *, without: in
             "releases of this generator have no likelihood under a structure drawn by the attacker",
             where="summary",
             do="use guarded trees without protections, or another summary",
+            code="attack.summary.unsupported",
         )
     return found

@@ -219,7 +219,9 @@ def told_of(
     column, levels = original[target], levels_of(original[target])
     asked = [s for s in releases if target in s.targets and s.targets[target].levels == levels]
     if not asked:
-        raise CaveatError("no release was asked about it", column=target)
+        raise CaveatError(
+            "no release was asked about it", column=target, code="attack.target.unknown"
+        )
     total = np.zeros((original.n_rows, column.n_levels))
     known = np.any([said.fitted for said in asked], axis=0)
     for said in asked:

@@ -339,6 +339,7 @@ def _released_cells(worlds: Worlds, codings: dict[str, Coding]) -> dict[str, Cel
                 "the original has not",
                 column=name,
                 do="check that original, release and generator belong together",
+                code="attack.release.mismatch",
             )
         cells[name] = Cells(coding, codes=np.minimum(codes, coding.column.n_levels - 1))
     return cells

@@ -140,6 +140,7 @@ class Worlds:
                 "guarded trees draw their structure, and the attacker is given it",
                 where="generator",
                 do="give the fitted model (--model), or the synthesiser with its seed",
+                code="attack.model.absent",
             )
         self.seed = seed or 0
 
@@ -229,6 +230,7 @@ def evidence_of(model: Model, releases: Iterable[Table]) -> Evidence:
                 f"there is no exact probability: {reason}",
                 column=name,
                 do="attack it by simulation (caveat.attack.simulated_posterior)",
+                code="attack.probability.unsupported",
             )
         for name, logs in result.columns.items():
             possible = np.isfinite(logs)
@@ -261,4 +263,5 @@ def refuse_impossible(evidence: Sequence[Evidence], when: str) -> None:
         f"{'cell has' if n == 1 else 'cells have'} probability 0 {when}",
         column=name,
         do="check that original, release and generator belong together",
+        code="attack.release.mismatch",
     )

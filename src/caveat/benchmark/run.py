@@ -187,10 +187,12 @@ class Benchmark:
         # known when the benchmark goes on later.
         seed = release.release.seed
         if seed is None:
-            release.document.fail(
-                ("release",), "a benchmark needs a seed, or it could not be resumed",
-                "add seed = 1 to [release]; the tables of a benchmark are trials, not releases",
-            )  # fmt: skip
+            raise CaveatError(
+                "a benchmark needs a seed, or it could not be resumed",
+                where=release.document.where("release"),
+                do="add seed = 1 to [release]; the tables of a benchmark are trials, not releases",
+                code="spec.entry.absent",
+            )
         held = hold_out(table, release.release.held_out(table.n_rows), seed)
         return Split(table, *held, released, judged), seed
 
@@ -272,9 +274,12 @@ def _check_folder(target: Path) -> None:
             "the folder holds something that no benchmark has written",
             where=str(target),
             do="choose another folder",
+            code="benchmark.folder.exists",
         )
     if target.exists() and not target.is_dir():
-        raise CaveatError("the output is a file, not a folder", where=str(target))
+        raise CaveatError(
+            "the output is a file, not a folder", where=str(target), code="benchmark.folder.type"
+        )
 
 
 def _is_benchmark(target: Path) -> bool:

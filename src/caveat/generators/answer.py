@@ -31,11 +31,15 @@ class AnswerError(Exception):
         What is wrong, without any value.
     column, row
         Where, if it is about one column or one cell.
+    code
+        As for :class:`CaveatError`.
     """
 
-    def __init__(self, what: str, column: str | None = None, row: int | None = None) -> None:
+    def __init__(
+        self, what: str, column: str | None = None, row: int | None = None, *, code: str
+    ) -> None:
         super().__init__(what)
-        self.what, self.column, self.row = what, column, row
+        self.what, self.column, self.row, self.code = what, column, row, code
 
 
 def read_answer(path: Path, original: Table, rows: int) -> Table:
@@ -47,14 +51,19 @@ def read_answer(path: Path, original: Table, rows: int) -> Table:
     refused where the original has no missing cell.
     """
     if not path.exists():
-        raise AnswerError("it ended without writing a table")
+        raise AnswerError("it ended without writing a table", code="generator.answer.absent")
     try:
         answer = pq.read_table(path)
     except (pa.ArrowException, OSError, ValueError):
-        raise AnswerError("what it wrote is not a table in Parquet") from None
+        raise AnswerError(
+            "what it wrote is not a table in Parquet", code="generator.answer.malformed"
+        ) from None
     _check_columns(answer.column_names, original)
     if answer.num_rows != rows:
-        raise AnswerError(f"it returned {answer.num_rows:,} rows where {rows:,} were asked for")
+        raise AnswerError(
+            f"it returned {answer.num_rows:,} rows where {rows:,} were asked for",
+            code="generator.row.mismatch",
+        )
     columns = {}
     for name, column in original.columns.items():
         whole = answer.column(name)
@@ -67,10 +76,13 @@ def read_answer(path: Path, original: Table, rows: int) -> Table:
 def _check_columns(names: list[str], original: Table) -> None:
     for name in original:
         if name not in names:
-            raise AnswerError("it did not return this column", name)
+            raise AnswerError("it did not return this column", name, code="generator.column.absent")
     if len(names) > len(original.names):
         extra = len(names) - len(original.names)
-        raise AnswerError(f"it returned {extra:,} columns that the original has not")
+        raise AnswerError(
+            f"it returned {extra:,} columns that the original has not",
+            code="generator.column.too-many",
+        )
 
 
 def _column(cells: Any, original: Column, name: str) -> Column:
@@ -79,7 +91,9 @@ def _column(cells: Any, original: Column, name: str) -> Column:
             return _of_levels(cells, original, name)
         return _of_numbers(cells, original, name)
     except (pa.ArrowException, CaveatError, OverflowError, ValueError, TypeError):
-        raise AnswerError(f"its values are no {_words(original.kind)}", name) from None
+        raise AnswerError(
+            f"its values are no {_words(original.kind)}", name, code="generator.value.type"
+        ) from None
 
 
 def _words(kind: Kind) -> str:
@@ -102,7 +116,12 @@ def _of_levels(cells: Any, original: Column, name: str) -> Column:
     if (codes == -1).any():
         n = int((codes == -1).sum())
         row = int(np.argmax(codes == -1)) + 1
-        raise AnswerError(f"{n:,} of its cells hold a level that the original has not", name, row)
+        raise AnswerError(
+            f"{n:,} of its cells hold a level that the original has not",
+            name,
+            row,
+            code="generator.level.unknown",
+        )
     return original.with_codes(_fill(codes, codes == -2, empty, name))
 
 
@@ -112,7 +131,12 @@ def _fill(
     """Return codes with the code of an empty cell in the gaps."""
     if empty is None and gaps.any():
         n, row = int(gaps.sum()), int(np.argmax(gaps)) + 1
-        raise AnswerError(f"{n:,} cells are empty or NaN, and the original has none", name, row)
+        raise AnswerError(
+            f"{n:,} cells are empty or NaN, and the original has none",
+            name,
+            row,
+            code="generator.value.absent",
+        )
     return np.where(gaps, 0 if empty is None else empty, codes)
 
 
@@ -124,10 +148,17 @@ def _of_numbers(cells: Any, original: Column, name: str) -> Column:
     if values.dtype.kind == "f":
         bad = ~gaps & ~np.isfinite(values)
         if bad.any():
-            raise AnswerError("a number is not finite", name, int(np.argmax(bad)) + 1)
+            raise AnswerError(
+                "a number is not finite",
+                name,
+                int(np.argmax(bad)) + 1,
+                code="generator.value.infinite",
+            )
         if original.kind is Kind.INTEGER:
             if (np.abs(values[~gaps]) > LARGEST).any():
-                raise AnswerError("a whole number is too large", name)
+                raise AnswerError(
+                    "a whole number is too large", name, code="generator.value.too-large"
+                )
             values = np.where(gaps, 0, np.rint(values)).astype(np.int64)
     if original.kind is Kind.NUMERIC:
         values = values.astype(np.float64)

@@ -76,10 +76,13 @@ class Ended:
         Why it failed; empty if it did not.
     usage
         What it took.
+    code
+        The reason for programs, as for :class:`CaveatError`; empty if it did not fail.
     """
 
     reason: str
     usage: Usage
+    code: str
 
 
 def run(
@@ -97,12 +100,14 @@ def run(
         )  # fmt: skip
     watched = _Watched(process)
     try:
-        reason = watched.until_the_end(limits, log, begun)
+        reason, code = watched.until_the_end(limits, log, begun)
     finally:
         watched.end()
     taken = time.monotonic() - begun
     usage = Usage(watched.cpu_seconds, watched.peak / MEGABYTE, taken)
-    return Ended(reason or _said(process.returncode), usage)
+    if not reason and process.returncode:
+        reason, code = _said(process.returncode), "generator.command.failed"
+    return Ended(reason, usage, code)
 
 
 class _Watched:
@@ -114,19 +119,21 @@ class _Watched:
         self.peak = 0.0
         self.pause = 0.005
 
-    def until_the_end(self, limits: Limits, log: Path, begun: float) -> str:
-        """Wait; return why it was ended before its time, empty if it was not."""
+    def until_the_end(self, limits: Limits, log: Path, begun: float) -> tuple[str, str]:
+        """Wait; return why it was ended before its time, with a code; empty if it was not."""
         while not self._is_over():
             self.peak = max(self.peak, float(sum(rss for _, rss in _session(self.process.pid))))
             if self.peak > limits.megabytes * MEGABYTE:
-                return f"it needed more memory than its limit of {limits.megabytes:,.0f} MB"
+                what = f"it needed more memory than its limit of {limits.megabytes:,.0f} MB"
+                return what, "generator.memory.too-large"
             if time.monotonic() - begun > limits.seconds:
-                return f"it did not end within its limit of {limits.seconds:,.0f} seconds"
+                what = f"it did not end within its limit of {limits.seconds:,.0f} seconds"
+                return what, "generator.command.timeout"
             if log.stat().st_size > LONGEST_LOG:
-                return "it printed without end"
+                return "it printed without end", "generator.log.too-large"
             time.sleep(self.pause)
             self.pause = min(PAUSE, self.pause * 1.5)  # short commands need not wait
-        return ""
+        return "", ""
 
     def _is_over(self) -> bool:
         """Whether it has ended. Its number stays its own until all that it started has ended."""
@@ -202,8 +209,6 @@ def _from_ps(leader: int) -> Iterator[tuple[int, int]]:
 
 
 def _said(code: int) -> str:
-    if code == 0:
-        return ""
     if code < 0:
         with suppress(ValueError):
             return f"it was ended by the signal {signal.Signals(-code).name}"

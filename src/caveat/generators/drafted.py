@@ -87,5 +87,6 @@ def drafted(settings: Mapping[str, Any]) -> Drafted:
             "it is made from a specification of published numbers, and has no settings",
             where=f"generator {OUTPUTS}",
             do="name it outputs:draft.toml",
+            code="generator.setting.unsupported",
         )
     return Drafted(plan)

@@ -37,7 +37,11 @@ def recipes_of(name: str) -> list[Recipe]:
     found = [r for r in RECIPES.values() if name in (r.name, r.source.name)]
     if not found:
         known = [*RECIPES, *(s for s in sources() if s not in RECIPES)]
-        raise CaveatError(f"there is no recipe for a generator {name!r}", do=hint(name, known))
+        raise CaveatError(
+            f"there is no recipe for a generator {name!r}",
+            do=hint(name, known),
+            code="generator.name.unknown",
+        )
     return found
 
 
@@ -78,9 +82,11 @@ def process_of(
     source = recipe.source
     if not is_installed(source):
         what, do = "it is not installed", f"run: caveat generator add {name}"
+        code = "generator.environment.not-installed"
         if source.program:
             what, do = f"it needs {source.program}, which is not installed", "install it"
-        raise GeneratorError(what, name=name, do=do)
+            code = "generator.program.not-installed"
+        raise GeneratorError(what, name=name, do=do, code=code)
     # What R drives runs beside us: pandas and pyarrow are all that its script needs.
     folder = folder_of(source)
     python = Path(sys.executable) if source.program else _python(folder)
@@ -124,6 +130,7 @@ def add(name: str, *, accept_licence: bool = False, uv: bool = False, say: Say =
         raise CaveatError(
             f"the generator {name} runs in {source.program}, which Caveat does not install",
             do="install it with the package, and it is there",
+            code="generator.program.unsupported",
         )
     if is_installed(source):
         say(f"{name} is installed already")
@@ -132,9 +139,14 @@ def add(name: str, *, accept_licence: bool = False, uv: bool = False, say: Say =
         raise CaveatError(
             f"{source.name} is under the licence {source.licence}, which restricts its use",
             do="read it, and use --accept-licence if you accept it",
+            code="generator.licence.refused",
         )
     if uv and shutil.which("uv") is None:
-        raise CaveatError("uv is not installed", do="leave out --uv, or install it")
+        raise CaveatError(
+            "uv is not installed",
+            do="leave out --uv, or install it",
+            code="generator.program.not-installed",
+        )
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(prefix=f".{source.name}-", dir=folder.parent))
     UNFINISHED.add(draft)
@@ -185,6 +197,7 @@ def _call(command: Sequence[str], source: Source) -> None:
             f"its environment could not be made ({said})",
             name=source.name,
             do="check that the package index can be reached",
+            code="generator.environment.failed",
         )
 
 
@@ -192,6 +205,10 @@ def remove(name: str) -> Path:
     """Remove the environment of a generator, with all generators that live in it."""
     folder = folder_of(recipes_of(name)[0].source)
     if not folder.is_dir():
-        raise CaveatError(f"there is no environment of {name}", do="see caveat generator list")
+        raise CaveatError(
+            f"there is no environment of {name}",
+            do="see caveat generator list",
+            code="generator.environment.not-installed",
+        )
     shutil.rmtree(folder)
     return folder

@@ -26,14 +26,19 @@ def home() -> Path:
         path = Path(said).expanduser()
         if not path.is_absolute():
             raise CaveatError(
-                "the path of the folder is not absolute", where=VARIABLE, do="begin it with a /"
+                "the path of the folder is not absolute",
+                where=VARIABLE,
+                do="begin it with a /",
+                code="generator.folder.malformed",
             )
         return path
     try:
         return _usual() / "caveat"
     except RuntimeError:
         raise CaveatError(
-            "you have no home folder", do=f"name a folder for generators in {VARIABLE}"
+            "you have no home folder",
+            do=f"name a folder for generators in {VARIABLE}",
+            code="generator.folder.absent",
         ) from None
 
 

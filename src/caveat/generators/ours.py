@@ -47,6 +47,7 @@ def refuse_second_source(options: Mapping[str, Any], steps: Sequence[Mapping[str
                 where="protect",
                 do="take protections that look at the release alone, such as code_extremes",
                 entry=(place, "name"),
+                code="privacy.protection.conflict",
             )
 
 
@@ -157,6 +158,7 @@ class Setting:
                 "every release that is made from the data spends budget of the guarantee, and this "
                 "attacker makes many",
                 do="use caveat attack strong with --model, who is exact here",
+                code="attack.generator.unsupported",
             )
         first = self.fit(table, 0)
         if first.is_drawn or self.method == "forest":
@@ -201,6 +203,7 @@ class Copy:
                 "groups are synthesised whole, and this attack is on single records",
                 where="strong attacker",
                 do="ask for another measure",
+                code="attack.group.unsupported",
             )
         return self.plan
 
@@ -302,6 +305,7 @@ def _torn() -> CaveatError:
         "a protection that removes records would tear groups apart",
         where="protect",
         do="take one that changes values, or leave [groups] out",
+        code="protection.group.conflict",
     )
 
 
@@ -361,6 +365,7 @@ def settings_of(base: Mapping[str, Any], grid: Mapping[str, Any]) -> list[Settin
                 where=f"tune, settings, {name}",
                 entry=(name,),
                 do=f"write {name} = [5, 20, 50]",
+                code="tune.setting.type",
             )
     protections = grid.get("protect", [[]])
     for steps in protections:
@@ -379,5 +384,7 @@ def settings_of(base: Mapping[str, Any], grid: Mapping[str, Any]) -> list[Settin
         found.setdefault(setting.key, setting)
     for name in sorted(unused):
         what, do = why_idle(name)
-        raise CaveatError(what, where="synthesis", do=do, entry=(name,))
+        raise CaveatError(
+            what, where="synthesis", do=do, entry=(name,), code="synthesis.setting.unused"
+        )
     return list(found.values())

@@ -54,6 +54,8 @@ class GeneratorError(CaveatError):
         What the user can do about it.
     column, row
         Where, if it is about one column or one cell.
+    code
+        As for :class:`CaveatError`.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class GeneratorError(CaveatError):
         what: str,
         *,
         name: str,
+        code: str,
         log: Path | None = None,
         do: str | None = None,
         column: str | None = None,
@@ -69,7 +72,7 @@ class GeneratorError(CaveatError):
         told = None if log is None else f"what it printed is in {log}"
         advice = "; ".join(part for part in (do, told) if part)
         where = f"generator {name}"
-        super().__init__(what, where=where, do=advice or None, column=column, row=row)
+        super().__init__(what, where=where, do=advice or None, column=column, row=row, code=code)
         self.log = log
 
 
@@ -107,7 +110,11 @@ class ProcessGenerator:
     def fit(self, table: Table, seed: int) -> FittedProcess:
         """Keep the table: a process has no memory, so it fits and samples in one go."""
         if not table.n_rows:
-            raise CaveatError("the table has no rows", do="give a table with at least one record")
+            raise CaveatError(
+                "the table has no rows",
+                do="give a table with at least one record",
+                code="data.table.empty",
+            )
         return FittedProcess(self, table, seed)
 
 
@@ -154,13 +161,20 @@ class FittedProcess:
         ended = self._start(command, folder, log)
         self.usage.append(ended.usage)
         if ended.reason:
-            raise GeneratorError(ended.reason, name=made.name, log=_kept(log, made.name))
+            raise GeneratorError(
+                ended.reason, name=made.name, log=_kept(log, made.name), code=ended.code
+            )
         try:
             return [read_answer(folder / name, self.table, rows) for name in outputs(copies)]
         except AnswerError as error:
             kept = _kept(log, made.name)
             raise GeneratorError(
-                error.what, name=made.name, log=kept, column=error.column, row=error.row
+                error.what,
+                name=made.name,
+                log=kept,
+                column=error.column,
+                row=error.row,
+                code=error.code,
             ) from None
 
     def _start(self, command: Sequence[str], folder: Path, log: Path) -> Ended:
@@ -169,11 +183,14 @@ class FittedProcess:
             return run(command, folder, log, _environment(made, folder), made.limits)
         except (FileNotFoundError, NotADirectoryError):
             what, do = "its command is not there", "check the path of the program"
+            code = "generator.command.absent"
         except PermissionError:
             what, do = "its command may not be run", "make the program executable"
+            code = "generator.command.failed"
         except OSError as error:
             what, do = f"its command cannot be run ({error.strerror})", "check the program"
-        raise GeneratorError(what, name=made.name, do=do)
+            code = "generator.command.failed"
+        raise GeneratorError(what, name=made.name, do=do, code=code)
 
 
 def _environment(made: ProcessGenerator, folder: Path) -> dict[str, str]:

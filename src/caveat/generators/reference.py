@@ -62,7 +62,11 @@ class Reference:
     def fit(self, table: Table, seed: int) -> FittedReference:
         """Keep the table: nothing is learnt before it is needed."""
         if not table.n_rows:
-            raise CaveatError("the table has no rows", do="give a table with at least one record")
+            raise CaveatError(
+                "the table has no rows",
+                do="give a table with at least one record",
+                code="data.table.empty",
+            )
         return FittedReference(self, table, seed)
 
 
@@ -191,6 +195,7 @@ def reference(name: str, settings: Mapping[str, Any] | None = None) -> Reference
                 f"there is no setting {key!r}",
                 where=f"generator {name}",
                 do=hint(key, known) if known else "leave it out: this generator has none",
+                code="generator.setting.unknown",
             )
     share = given.get("share", SHARE)
     if not isinstance(share, int | float) or isinstance(share, bool) or not 0 < share <= 1:
@@ -198,5 +203,6 @@ def reference(name: str, settings: Mapping[str, Any] | None = None) -> Reference
             "the share of the records must lie between 0 and 1",
             where=f"generator {name}",
             do="write share = 0.4",
+            code="generator.setting.range",
         )
     return replace(entry, settings=given)

@@ -91,6 +91,7 @@ def generator_of(
     raise CaveatError(
         f"there is no generator {name!r}",
         do=f"{near}; those of others need: caveat generator add NAME",
+        code="generator.name.unknown",
     )
 
 
@@ -99,7 +100,10 @@ def _ours(name: str, given: dict[str, Any]) -> Setting:
     for key in RUNS:
         if key in given:
             raise CaveatError(
-                f"{key} is no setting of a generator", where=f"generator {name}", do="leave it out"
+                f"{key} is no setting of a generator",
+                where=f"generator {name}",
+                do="leave it out",
+                code="generator.setting.unknown",
             )
     steps = given.pop("protect", [])
     check_steps(steps)
@@ -115,6 +119,7 @@ def _command(
             "its settings name a command, which is not allowed to start",
             where=f"generator {name}",
             do="read the command, and use allow_command=True (--allow-command) if you trust it",
+            code="generator.command.refused",
         )
     words, is_seeded = given.pop("command"), given.pop("is_seeded", True)
     origin = Origin.DRAWN if given.pop("copies_records", True) is False else Origin.COPIED
@@ -124,6 +129,7 @@ def _command(
             "a command is a list of words",
             where=f"generator {name}",
             do='write command = ["python3", "/path/of/my_generator.py"]',
+            code="generator.command.type",
         )
     return ProcessGenerator(
         name, tuple(words), given, bool(is_seeded), limits or Limits(), origin=origin

@@ -190,13 +190,17 @@ def _attackers(
     if scenario is not None:
         if keys is not None or circumstances:
             raise CaveatError(
-                "a scenario and its parts are both given", do="put everything into the scenario"
+                "a scenario and its parts are both given",
+                do="put everything into the scenario",
+                code="attack.option.conflict",
             )
         wanted = [scenario.target] if targets is None else targets
         return [_known(scenario.with_target(target), original) for target in wanted]
     if keys is None:
         raise CaveatError(
-            "no key is named", do="say which columns an attacker may know: keys=[...]"
+            "no key is named",
+            do="say which columns an attacker may know: keys=[...]",
+            code="attack.key.absent",
         )
     first = Scenario(tuple(_names(keys, "keys")), None, **circumstances)
     if targets is None:
@@ -218,6 +222,7 @@ def _known(attacker: Scenario, original: Table) -> Scenario:
                 "the original has no such column",
                 column=name,
                 do=f"choose among {', '.join(original.names)}",
+                code="data.column.unknown",
             )
     return attacker
 
@@ -239,7 +244,11 @@ def _choose(names: Sequence[str] | None, attackers: Sequence[Scenario]) -> list[
     for measure in chosen:
         lacking = sorted(measure.needs - given)
         if lacking:
-            raise CaveatError(f"{measure.name} needs {' and '.join(lacking)}", do="give it")
+            raise CaveatError(
+                f"{measure.name} needs {' and '.join(lacking)}",
+                do="give it",
+                code="measure.input.absent",
+            )
     return chosen
 
 
@@ -256,18 +265,28 @@ def _by_subset(attackers: Sequence[Scenario], k: int | None) -> Iterable[list[Sc
 def _table(frame: Any, what: str) -> Table:
     table = Table.from_frame(frame)
     if not len(table):
-        raise CaveatError(f"{what} has no rows", do="nothing can be measured: check the file")
+        raise CaveatError(
+            f"{what} has no rows",
+            do="nothing can be measured: check the file",
+            code="data.table.empty",
+        )
     return table
 
 
 def _list(synthetic: Any) -> list[Any]:
     copies = list(synthetic) if isinstance(synthetic, list | tuple) else [synthetic]
     if not copies:
-        raise CaveatError("there is no synthetic table", do="give at least one")
+        raise CaveatError(
+            "there is no synthetic table", do="give at least one", code="data.release.absent"
+        )
     return copies
 
 
 def _names(names: Sequence[str], what: str) -> Sequence[str]:
     if isinstance(names, str):
-        raise CaveatError(f"{what} is one text", do=f"give a list: {what}=[{names!r}]")
+        raise CaveatError(
+            f"{what} is one text",
+            do=f"give a list: {what}=[{names!r}]",
+            code="measure.setting.type",
+        )
     return names

@@ -34,6 +34,10 @@ def audit_chart(audit: Audit) -> Any:
         label = {"label": f"{about}{entry.says} ({entry.name})", "interval_text": between}
         rows.append({**per_cent, **texts, **label})
     if not rows:
-        raise CaveatError("no measure of this audit is a share of the records", do="use to_frame()")
+        raise CaveatError(
+            "no measure of this audit is a share of the records",
+            do="use to_frame()",
+            code="chart.measure.absent",
+        )
     title = f"keys: {', '.join(audit.keys)}"
     return titled(attackers(rows), "Disclosure audit", title, ATTACKERS_KEY[:3])

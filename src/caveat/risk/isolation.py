@@ -180,7 +180,9 @@ def isolation_chances(
     given = [original, synthetic, *([] if control is None else [control])]
     tables = [Table.from_frame(table) for table in given]
     if not all(map(len, tables)):
-        raise CaveatError("a table has no rows", where="isolation", do="check the files")
+        raise CaveatError(
+            "a table has no rows", where="isolation", do="check the files", code="data.table.empty"
+        )
     ours, theirs, *outside = select_common(tables, scenario.keys)
     common = align_copies(ours, [theirs], *outside)[0]
     (theirs, *people), _ = group([common.synthetic, *common.people], scenario.groups)

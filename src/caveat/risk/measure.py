@@ -106,6 +106,7 @@ class _Measures(dict[str, Measure]):
         raise CaveatError(
             f"there is no measure {name!r}",
             do=f"perhaps {near}" if near else f"choose among {', '.join(self)}",
+            code="measure.name.unknown",
         )
 
 

@@ -24,7 +24,10 @@ def split(table: Table, columns: Sequence[str], tolerance: Mapping[str, float]) 
             continue
         if not column.kind.is_number:
             raise CaveatError(
-                "a tolerance needs numbers", column=name, do="drop it or mend the kind"
+                "a tolerance needs numbers",
+                column=name,
+                do="drop it or mend the kind",
+                code="attack.tolerance.unsupported",
             )
         status, values = _number(column)
         if column.missing:

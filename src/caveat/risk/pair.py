@@ -112,7 +112,11 @@ class ScenarioPair(Pair):
     def target(self) -> tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]:
         """Codes of the target in both tables."""
         if self.scenario.target is None:
-            raise CaveatError("this measure needs a target", do="name one in the scenario")
+            raise CaveatError(
+                "this measure needs a target",
+                do="name one in the scenario",
+                code="attack.target.absent",
+            )
         name = self.scenario.target
         return self.original[name].codes, self.synthetic[name].codes
 

@@ -100,6 +100,7 @@ def spatial_k(
             "the two tables have different numbers of rows",
             where="places",
             do="give the same records in the same order",
+            code="data.row.mismatch",
         )
     radius = _reach(np.hypot(*(moved - original).T))
     found = np.ones(len(original))
@@ -161,7 +162,11 @@ def people_within(
     radius = _reach(np.hypot(*(moved - original).T))
     known = np.ones(len(places)) if counts is None else np.asarray(counts, dtype=np.float64)
     if not np.isfinite(known).all() or (known < 0).any():
-        raise CaveatError("a number of people is below 0 or missing", where="population")
+        raise CaveatError(
+            "a number of people is below 0 or missing",
+            where="population",
+            code="measure.setting.range",
+        )
     if cell is not None:
         check_side(cell)
         places, known = _spread(places, known, cell, moved, radius)
@@ -187,7 +192,10 @@ def check_side(cell: float) -> None:
     """Refuse squares that are no squares on a map."""
     if not SIDES[0] <= cell <= SIDES[1]:
         raise CaveatError(
-            "the side of a square is no number of metres", where="cell", do="give 100 or 1000, say"
+            "the side of a square is no number of metres",
+            where="cell",
+            do="give 100 or 1000, say",
+            code="measure.setting.range",
         )
 
 

@@ -30,6 +30,7 @@ def select_common(tables: Sequence[Table], columns: Sequence[str]) -> list[Table
                     f"table {position} of those compared with the original lacks a column",
                     column=name,
                     do=f"it has {', '.join(table.names)}",
+                    code="data.column.absent",
                 )
     return [table.select(columns) for table in tables]
 
@@ -118,7 +119,11 @@ def _pairs(
         if target != scenario.target:
             continue
         if key not in scenario.keys:
-            raise CaveatError("an excluded pair names a column that is no key", where=key)
+            raise CaveatError(
+                "an excluded pair names a column that is no key",
+                where=key,
+                code="attack.key.unknown",
+            )
         hit = _flags(table[key], [key_level], key)[key_codes[key]]
         code = np.flatnonzero(_flags(table[target], [target_level], target))
         yield hit, int(code[0])
@@ -139,6 +144,7 @@ def _flags(column: Column, levels: Sequence[Any], name: str) -> Flags:
                 "a level that is to be excluded does not occur",
                 column=name,
                 do="check its spelling; with groups=, levels are intervals",
+                code="data.level.unknown",
             )
         flags |= hit
     return flags

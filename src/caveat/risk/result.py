@@ -122,6 +122,7 @@ class Audit:
             raise CaveatError(
                 f"{measure}{about} was not measured",
                 do="choose among " + ", ".join(f"{name} ({t})" for name, t in measured),
+                code="measure.result.absent",
             )
         return out
 

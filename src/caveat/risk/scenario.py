@@ -91,40 +91,66 @@ class Scenario:
 
     def _check_names(self) -> None:
         if not self.keys:
-            raise CaveatError("no key is named", do="say which columns an attacker may know")
+            raise CaveatError(
+                "no key is named",
+                do="say which columns an attacker may know",
+                code="attack.key.absent",
+            )
         repeated = {key for key in self.keys if self.keys.count(key) > 1}
         if repeated:
-            raise CaveatError("a key is named twice", column=min(repeated))
+            raise CaveatError(
+                "a key is named twice", column=min(repeated), code="attack.key.duplicate"
+            )
         if self.target in self.keys:
             raise CaveatError(
                 "a key is also the target",
                 column=self.target,
                 do="what the attacker knows she need not learn: remove it from one of the two",
+                code="attack.key.conflict",
             )
         if any(len(pair) != 4 for pair in self.exclude_pairs):
             raise CaveatError(
-                "an excluded pair has four parts", do="give (target, its level, key, its level)"
+                "an excluded pair has four parts",
+                do="give (target, its level, key, its level)",
+                code="attack.setting.malformed",
             )
 
     def _check_numbers(self) -> None:
         for name, n in self.groups.items():
             if n < 2:
-                raise CaveatError("a column cannot be cut into fewer than two groups", column=name)
+                raise CaveatError(
+                    "a column cannot be cut into fewer than two groups",
+                    column=name,
+                    code="attack.setting.range",
+                )
             if name in self.tolerance:
                 raise CaveatError(
                     "a column is either cut into groups or matched with a tolerance",
                     column=name,
                     do="choose one",
+                    code="attack.option.conflict",
                 )
         for name, width in self.tolerance.items():
             if not width >= 0:
-                raise CaveatError("a tolerance is a number from 0 up", column=name)
+                raise CaveatError(
+                    "a tolerance is a number from 0 up", column=name, code="attack.tolerance.range"
+                )
         if self.limit is not None and self.limit < 1:
-            raise CaveatError("the limit of records in a cell is at least 1")
+            raise CaveatError(
+                "the limit of records in a cell is at least 1", code="attack.setting.range"
+            )
         if self.denominator not in ("original", "synthetic"):
-            raise CaveatError("the denominator is 'original' or 'synthetic'", where="denominator")
+            raise CaveatError(
+                "the denominator is 'original' or 'synthetic'",
+                where="denominator",
+                code="attack.setting.unknown",
+            )
         if self.population is not None and self.population < 1:
-            raise CaveatError("the population has at least one person", where="population")
+            raise CaveatError(
+                "the population has at least one person",
+                where="population",
+                code="attack.setting.range",
+            )
 
     def __repr__(self) -> str:
         parts = [", ".join(self.keys) + (f" -> {self.target}" if self.target else "")]
@@ -156,6 +182,7 @@ class Scenario:
             raise CaveatError(
                 f"there are no subsets of {k} among {len(self.keys)} keys",
                 do=f"choose a number from 1 to {len(self.keys)}",
+                code="attack.setting.range",
             )
         return tuple(
             replace(
@@ -185,5 +212,7 @@ class Scenario:
 
 def _names(names: Sequence[str], what: str) -> tuple[str, ...]:
     if isinstance(names, str):
-        raise CaveatError(f"{what} is one text", do=f"give a list: {what}=[{names!r}]")
+        raise CaveatError(
+            f"{what} is one text", do=f"give a list: {what}=[{names!r}]", code="attack.setting.type"
+        )
     return tuple(names)

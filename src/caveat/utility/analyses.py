@@ -219,11 +219,11 @@ def compare_model(
     terms = [term for term in fits[0].estimate if all(term in fit.estimate for fit in fits)]
     lost = sorted({term for fit in fits for term in fit.estimate} - set(terms))
     if lost:
-        notes.append(
-            Note("not-estimable", f"not estimable everywhere, left out: {', '.join(lost)}")
-        )
+        names = ", ".join(lost)
+        notes.append(Note("not-estimable", f"not estimable everywhere, left out: {names}"))
     if not terms:
-        raise CaveatError("no term can be estimated everywhere", where=model, do="simplify it")
+        what = "no term can be estimated everywhere"
+        raise CaveatError(what, where=model, do="simplify it", code="measure.model.failed")
     ours, theirs = fits[0], fits[1:]
     sizes = [fit.n for fit in theirs]
     coefficients = _coefficients(ours, theirs, terms, rule)
@@ -289,6 +289,7 @@ def read_model(model: str) -> Formula:
             f"there is no family {formula.family!r}",
             where="model",
             do=f"choose among {', '.join(FAMILIES)}",
+            code="measure.family.unknown",
         )
     return formula
 
@@ -300,4 +301,5 @@ def _check_names(formula: Formula, names: Sequence[str], before: str = "") -> No
                 f"{before}there is no column {name!r}",
                 where="model",
                 do=f"choose among {', '.join(names)}",
+                code="data.column.unknown",
             )

@@ -102,7 +102,9 @@ def combine(
     m = len(q)
     if m == 1 and rule in ("between", "partial", "full", "full, adjusted"):
         raise CaveatError(
-            f"the rule {rule!r} needs at least two copies", do="give more copies or choose another"
+            f"the rule {rule!r} needs at least two copies",
+            do="give more copies or choose another",
+            code="measure.copy.too-few",
         )
     mean_u, ratio = u.mean(axis=0), n_synthetic / n_original
     b = q.var(axis=0, ddof=1) if m > 1 else np.zeros(q.shape[1])
@@ -125,7 +127,8 @@ def combine(
             df = np.where(variance > 0, df, np.inf)
             variance = np.where(variance > 0, variance, mean_u * ratio)
     else:
-        raise CaveatError(f"there is no rule {rule!r}", do=f"choose among {', '.join(RULES)}")
+        what, do = f"there is no rule {rule!r}", f"choose among {', '.join(RULES)}"
+        raise CaveatError(what, do=do, code="measure.setting.unknown")
     return Combined(q.mean(axis=0), variance, df)
 
 

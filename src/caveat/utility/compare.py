@@ -163,7 +163,9 @@ def compare_pairs(
     """
     if model_rows is not None and model_rows < FEWEST:
         raise CaveatError(
-            f"models cannot be fitted to {model_rows:,} rows", do=f"take {FEWEST} or more"
+            f"models cannot be fitted to {model_rows:,} rows",
+            do=f"take {FEWEST} or more",
+            code="measure.setting.range",
         )
     aligned, members = _apart(aligned, groups)
     first = aligned[0]
@@ -267,7 +269,9 @@ def _aligned(
     """
     copies = list(synthetic) if isinstance(synthetic, list | tuple) else [synthetic]
     if not copies:
-        raise CaveatError("there is no synthetic table", do="give at least one")
+        raise CaveatError(
+            "there is no synthetic table", do="give at least one", code="data.release.absent"
+        )
     tables, members = [Table.from_frame(copy) for copy in copies], None
     if groups is not None:
         said = Groups.of(groups)
@@ -279,7 +283,12 @@ def _aligned(
         names = [name for name in ours if all(name in table for table in tables)]
         lacking = [name for name in names if name not in outside]
         if lacking:
-            raise CaveatError("the control lacks a column", column=lacking[0], do="add it")
+            raise CaveatError(
+                "the control lacks a column",
+                column=lacking[0],
+                do="add it",
+                code="data.column.absent",
+            )
         outside = outside.select(names)
     return align_copies(ours, tables, outside), members
 

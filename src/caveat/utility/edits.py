@@ -130,7 +130,12 @@ def _violations(
         broken = met[members.sizes > 0] == 0
         return float(broken.mean()) if len(broken) else None, len(broken)
     if rule.group not in table:
-        raise CaveatError("there is no such column", where=f"rule {name}", do="check its name")
+        raise CaveatError(
+            "there is no such column",
+            where=f"rule {name}",
+            do="check its name",
+            code="data.column.unknown",
+        )
     group = table[rule.group]
     n = len(group.levels)  # a missing cell belongs to no group
     met = np.bincount(group.codes[holds & concerned], minlength=group.n_levels)[:n]
@@ -150,9 +155,11 @@ def truth(table: Table, text: str, name: str) -> NDArray[np.bool_]:
             f"the expression cannot be evaluated: {error.what}",
             where=f"rule {name}",
             do=error.do or "write comparisons of columns joined by and, or, not",
+            code=error.code,
         ) from error
     raise CaveatError(
         "the expression names a column that is not there",
         where=f"rule {name}",
         do=f"choose among {', '.join(table.names)}",
+        code="data.column.unknown",
     )

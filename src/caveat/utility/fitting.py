@@ -114,7 +114,10 @@ def _computed(formula: Formula, factor: str, table: Table) -> Factor:
         return Categories(value.astype(np.int64), ("False", "True"))
     if np.isinf(value).any():
         raise CaveatError(
-            f"{factor} is infinite for some rows", where="model", do="choose another function"
+            f"{factor} is infinite for some rows",
+            where="model",
+            do="choose another function",
+            code="measure.value.infinite",
         )
     return value
 
@@ -175,6 +178,7 @@ def _fit(formula: Formula, family: str, cells: Mapping[str, Factor], weights: We
             "the model cannot be fitted: no term or no complete row is left",
             where=formula.text,
             do="simplify it",
+            code="measure.model.failed",
         )
     try:
         with warnings.catch_warnings():
@@ -191,6 +195,7 @@ def _fit(formula: Formula, family: str, cells: Mapping[str, Factor], weights: We
             f"the model cannot be fitted ({type(error).__name__})",
             where=formula.text,
             do="simplify it, or leave out what hardly varies",
+            code="measure.model.failed",
         ) from error
 
 
@@ -202,6 +207,7 @@ def _response(formula: Formula, family: str, cells: Factor) -> tuple[NDArray[Any
                 f"{formula.response} is no number",
                 where=formula.text,
                 do="choose the family logistic or multinomial",
+                code="measure.response.type",
             )
         return cells, ()
     if isinstance(cells, Categories):
@@ -216,6 +222,7 @@ def _response(formula: Formula, family: str, cells: Factor) -> tuple[NDArray[Any
             f"{formula.response} has {len(classes):,} categories; a {family} model needs {wanted}",
             where=formula.text,
             do="choose another family",
+            code="measure.response.unsupported",
         )
     return codes, classes
 

@@ -61,6 +61,7 @@ def groups_of(pair: Pair, said: Groups) -> tuple[Pair, PairGroups]:
                 f"{what} does not say which rows belong together: it lacks the key",
                 column=key,
                 do="check its name, or release it with fresh keys",
+                code="data.column.absent",
             )
     found = PairGroups(
         said,

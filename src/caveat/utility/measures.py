@@ -87,7 +87,9 @@ def find_measure(name: str) -> Measure:
         return MEASURES[name]
     except KeyError:
         raise CaveatError(
-            f"there is no measure {name!r}", do=f"choose among {', '.join(MEASURES)}"
+            f"there is no measure {name!r}",
+            do=f"choose among {', '.join(MEASURES)}",
+            code="measure.name.unknown",
         ) from None
 
 

@@ -95,7 +95,11 @@ class WeightedPair(Pair):
         groups: PairGroups | None = None,
     ) -> None:
         if not (len(original) and len(synthetic)):
-            raise CaveatError("a table has no row", do="give tables with at least one row")
+            raise CaveatError(
+                "a table has no row",
+                do="give tables with at least one row",
+                code="data.table.empty",
+            )
         free = [n for n in original if original[n].kind in (Kind.TEXT, Kind.ID)]
         super().__init__(
             original.drop(free),
@@ -116,7 +120,9 @@ class WeightedPair(Pair):
         )
         if not self.names:
             raise CaveatError(
-                "there is no column to compare", do="declare kinds other than text and id"
+                "there is no column to compare",
+                do="declare kinds other than text and id",
+                code="data.column.too-few",
             )
         self.weights = None if weights is None else weights * (len(weights) / weights.sum())
         self.twin: WeightedPair | None = None
@@ -216,6 +222,7 @@ class WeightedPair(Pair):
                     "there is no such column to compare",
                     column=name,
                     do=f"choose among {', '.join(self.names)}",
+                    code="data.column.unknown",
                 )
         return tuple(names)
 

@@ -230,12 +230,14 @@ def measure_places(
             "the two tables have different numbers of rows",
             where="places",
             do="give the same records in the same order",
+            code="data.row.mismatch",
         )
     told = points_of(original, x, y), points_of(moved, x, y)
     plane = plane_of(told[0], (x, y), degrees=degrees, epsg=epsg)
     rows = np.flatnonzero(~np.isnan(told[0][:, 0]) & ~np.isnan(told[1][:, 0]))
     if not len(rows):
-        raise CaveatError("no record has a place before and after", where=f"columns {x} and {y}")
+        what, where = "no record has a place before and after", f"columns {x} and {y}"
+        raise CaveatError(what, where=where, code="data.record.too-few")
     true, new = (plane.forward(points[rows]) for points in told)
     (classes,), _ = key_cells(
         [[np.zeros(len(rows), np.int64), *(moved[name].codes[rows] for name in same)]],
@@ -289,13 +291,17 @@ def _zones(
             "no record has the value that is to be counted",
             column=told.target,
             do="name a value that occurs",
+            code="data.level.unknown",
         )
     before, after, labels = _zone_of(told, original, rows, true, new, plane)
     wanted = names.index(str(told.value))
     known = ~(one.is_missing | two.is_missing)[rows] & (before >= 0)
     if not known.any():
         raise CaveatError(
-            "no record has a place, a zone and a value", column=told.target, do="mend the columns"
+            "no record has a place, a zone and a value",
+            column=told.target,
+            do="mend the columns",
+            code="data.record.too-few",
         )
     sick = tuple(column.codes[rows][known] == wanted for column in (one, two))
     return zone_shares(before[known], after[known], (sick[0], sick[1]), labels)
@@ -319,7 +325,9 @@ def _zone_of(
     column = original[told.column].take(rows)
     at = np.flatnonzero(~column.is_missing)
     if not len(at):
-        raise CaveatError("no record with a place has a zone", column=told.column)
+        raise CaveatError(
+            "no record with a place has a zone", column=told.column, code="data.record.too-few"
+        )
     before = np.where(column.is_missing, -1, column.codes.astype(np.int64))
     after = before[at[scipy.spatial.cKDTree(true[at]).query(new, workers=-1)[1]]]
     return before, after, [str(level) for level in column.levels.tolist()]

@@ -229,6 +229,7 @@ def _regression(data: Stacked, weights: Weights, interactions: int) -> Scorer:
         raise CaveatError(
             f"the logistic model would have {n_terms:,} columns",
             do="choose fewer variables, or group the levels of long factors",
+            code="measure.model.too-large",
         )
     large = n_terms * n_rows > FEW_CELLS and interactions == 0
     few_pairs = n_rows * len(data.codes) ** 2 / 2 <= MOST_PAIRS
@@ -369,7 +370,11 @@ def pairs_null(pairs: Sequence[WeightedPair], model: Model = "cart", **settings:
     (2024) divides by the mean itself, so that it is half as large.
     """
     if len(pairs) < 2:
-        raise CaveatError("pairs of copies need at least two copies", do="give more copies")
+        raise CaveatError(
+            "pairs of copies need at least two copies",
+            do="give more copies",
+            code="measure.copy.too-few",
+        )
     values = [
         propensity(WeightedPair.of(a.synthetic, b.synthetic), model, **settings).pMSE  # type: ignore[arg-type]
         for a, b in combinations(pairs, 2)

@@ -210,7 +210,9 @@ def _agreement(pair: WeightedPair, model: str) -> Agreement:
         family, ours = _fit_original(rows, formula)
     terms = _slopes(ours)
     if not terms:
-        raise CaveatError("no term can be estimated", where=model, do="simplify it")
+        raise CaveatError(
+            "no term can be estimated", where=model, do="simplify it", code="measure.model.failed"
+        )
     b, se = ours.vector(terms), _as_many(ours, terms)
     there = [theirs is not None and term in theirs.estimate for term in terms]
     other, other_se = np.zeros(len(terms)), np.full(len(terms), np.nan)

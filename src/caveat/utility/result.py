@@ -189,6 +189,7 @@ class Utility:
         raise CaveatError(
             f"{what!r} is no chart of a comparison",
             do="choose distributions, two-way or correlations",
+            code="chart.name.unknown",
         )
 
     def __getitem__(self, label: str) -> Result:
@@ -198,6 +199,7 @@ class Utility:
         raise CaveatError(
             f"{label!r} was not computed",
             do=f"choose among {', '.join(result.label for result in self.results)}",
+            code="measure.result.absent",
         )
 
     @property

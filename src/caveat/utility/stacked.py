@@ -99,6 +99,7 @@ class Stacked:
                 f"the logistic model would have {self.n_terms(0):,} columns, {numbers:,} of them "
                 "for numbers",
                 do="choose fewer variables",
+                code="measure.model.too-large",
             )
         codes = list(self.codes)
         for i, (own, is_factor) in enumerate(zip(counts, factors, strict=True)):

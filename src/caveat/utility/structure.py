@@ -48,7 +48,11 @@ LEAST_SHARE = 0.05  # of the original's rows, for a class that counts for itself
 def groups_in(pair: WeightedPair) -> PairGroups:
     """Return who belongs together, or say that nobody said so."""
     if pair.groups is None:
-        raise CaveatError("no column says which rows belong together", do="name it (groups)")
+        raise CaveatError(
+            "no column says which rows belong together",
+            do="name it (groups)",
+            code="measure.group.undeclared",
+        )
     return pair.groups
 
 

@@ -96,6 +96,7 @@ def cross_table(
             f"the table has {prod(shape):,} cells",
             where=f"variables {', '.join(names)}",
             do="choose fewer variables or fewer groups",
+            code="measure.table.too-large",
         )
     ours = np.ravel_multi_index([column.original for column in chosen], shape)
     theirs = np.ravel_multi_index([column.synthetic for column in chosen], shape)
@@ -224,9 +225,8 @@ def all_tables(
     """
     chosen = pair.choose(names)
     if not 1 <= ways <= len(chosen):
-        raise CaveatError(
-            f"there are no tables of {ways} variables", do=f"choose 1 to {len(chosen)}"
-        )
+        what, do = f"there are no tables of {ways} variables", f"choose 1 to {len(chosen)}"
+        raise CaveatError(what, do=do, code="measure.setting.range")
     categories = pair.categories(groups, style)
     always = pair.choose([by] if by is not None else [])
     free, size = [n for n in chosen if n not in always], ways - len(always)

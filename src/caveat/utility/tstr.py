@@ -91,7 +91,9 @@ def train_on_synthetic(
     number = pair.original[target].kind.is_number
     others = [name for name in pair.names if name != target]
     if not others:
-        raise _untrainable("there is no other column to predict it from", target)
+        raise _untrainable(
+            "there is no other column to predict it from", target, code="data.column.too-few"
+        )
     encoder = Encoder(pair, others, dense=learner == "linear")
 
     def data(table: Table, weights: Weights = None) -> tuple[Floats, Floats, Weights]:
@@ -107,7 +109,11 @@ def train_on_synthetic(
     else:
         xt, yt, wt = data(outside, pair.control_weights)
     if min(len(y), len(synthetic[1])) == 0 or len(yt) < FEWEST:
-        raise _untrainable("too few records have it to train and test a prediction", target)
+        raise _untrainable(
+            "too few records have it to train and test a prediction",
+            target,
+            code="data.record.too-few",
+        )
     naive = (_dummy.DummyRegressor() if number else _dummy.DummyClassifier()).fit(x, y, w)
     with threadpool_limits(limits=1):
         guesses = [
@@ -120,8 +126,8 @@ def train_on_synthetic(
     return Prediction(target, figure, theirs, ours, least, len(yt), outside is not None)
 
 
-def _untrainable(why: str, target: str) -> CaveatError:
-    return CaveatError(why, column=target, do="choose another target, or leave it out")
+def _untrainable(why: str, target: str, code: str) -> CaveatError:
+    return CaveatError(why, column=target, do="choose another target, or leave it out", code=code)
 
 
 def _split(

@@ -76,6 +76,7 @@ def weights_apart(original: Table, weights: Any) -> tuple[Table, Weights]:
         raise CaveatError(
             f"there are {len(column):,} weights for {len(original):,} records",
             do="give one weight for each record",
+            code="data.weights.mismatch",
         )
     return original, survey_weights(column, "weights")
 

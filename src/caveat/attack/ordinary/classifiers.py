@@ -178,12 +178,7 @@ def prediction(
     seed
         Root of the randomness of the forest and of votes.
     """
-    if not keys:
-        raise CaveatError("no key is named", do="say which columns an attacker may know")
-    if target in keys:
-        raise CaveatError("a key is also the target", column=target, do="drop one")
-    if not 1 <= (size or 1) <= len(keys):
-        raise CaveatError(f"there are no subsets of {size} among {len(keys)} keys")
+    _check_keys(keys, target, size)
     tables = prepare(original, synthetic, control, [*keys, target])
     subsets = [tuple(keys)] if size is None else list(combinations(keys, size))
     # One child per set of keys, the same for all three: only training and people differ.
@@ -206,6 +201,21 @@ def prediction(
         len(tables.original),
         None if tables.control is None else len(tables.control),
     )
+
+
+def _check_keys(keys: Sequence[str], target: str, size: int | None) -> None:
+    if not keys:
+        raise CaveatError(
+            "no key is named", do="say which columns an attacker may know", code="attack.key.absent"
+        )
+    if target in keys:
+        raise CaveatError(
+            "a key is also the target", column=target, do="drop one", code="attack.key.conflict"
+        )
+    if not 1 <= (size or 1) <= len(keys):
+        raise CaveatError(
+            f"there are no subsets of {size} among {len(keys)} keys", code="attack.setting.range"
+        )
 
 
 def accuracies(
@@ -316,9 +326,16 @@ def _shared(weights: Floats, truth: Any) -> float:
 def _numeric(original: Table, target: str, tolerance: float) -> Callable[..., Scores]:
     """Return the same question for a number that may be missed by a tolerance."""
     if not original[target].kind.is_number:
-        raise CaveatError("a tolerance needs numbers", column=target, do="drop it")
+        raise CaveatError(
+            "a tolerance needs numbers",
+            column=target,
+            do="drop it",
+            code="attack.tolerance.unsupported",
+        )
     if tolerance < 0:
-        raise CaveatError("a tolerance is a number from 0 up", column=target)
+        raise CaveatError(
+            "a tolerance is a number from 0 up", column=target, code="attack.tolerance.range"
+        )
 
     def ask(
         train: Table, people: Table, keys: Sequence[str], target: str, stream: Any, trees: int

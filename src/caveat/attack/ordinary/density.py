@@ -100,7 +100,11 @@ class MembershipScores:
         (1.0, 0.6666666666666666)
         """
         if not 0 < fraction < 1:
-            raise CaveatError("the sampling fraction lies between 0 and 1", where="fraction")
+            raise CaveatError(
+                "the sampling fraction lies between 0 and 1",
+                where="fraction",
+                code="attack.setting.range",
+            )
         values = np.concatenate([self.members, self.outsiders])
         weight = np.concatenate([
             np.full(len(self.members), fraction / len(self.members)),
@@ -147,13 +151,18 @@ def membership_scores(
         Root of the randomness.
     """
     if score not in _SCORES:
-        raise CaveatError(f"there is no score {score!r}", do="choose density or distance")
+        what, do = f"there is no score {score!r}", "choose density or distance"
+        raise CaveatError(what, do=do, code="attack.setting.unknown")
     (original, inside), (control, outside) = (_units(t, groups) for t in (original, control))
     release = Table.from_frame(synthetic)
     tables = prepare(original, release.drop([n for n in release if n == groups]), control)
     if tables.control is None or outside.n_groups < 4:
         who = "groups" if groups else "people"
-        raise CaveatError(f"membership needs at least four {who} outside the data", do="add some")
+        raise CaveatError(
+            f"membership needs at least four {who} outside the data",
+            do="add some",
+            code="attack.control.too-few",
+        )
     halves, pick = seeds(seed, 2)
     order = halves.permutation(outside.n_groups)
     half = len(order) // 2

@@ -74,7 +74,11 @@ def closest_share(
     """
     tables = prepare(original, synthetic, control, columns)
     if tables.control is None:
-        raise CaveatError("this diagnostic needs a control", do="give people outside the data")
+        raise CaveatError(
+            "this diagnostic needs a control",
+            do="give people outside the data",
+            code="attack.control.absent",
+        )
     ours, theirs = (_closest(tables.synthetic, people)[:, 0] for people in tables.people)
     n, others = map(len, tables.people)
     return rate(
@@ -106,7 +110,11 @@ def neighbour_ratio(
 def _ratios(release: Table, people: Table) -> Floats:
     distance = _closest(release, people, 2)
     if distance.shape[1] < 2:
-        raise CaveatError("a ratio needs two records to compare with", do="give more records")
+        raise CaveatError(
+            "a ratio needs two records to compare with",
+            do="give more records",
+            code="data.record.too-few",
+        )
     first, second = distance.T
     return np.asarray(np.divide(first, second, out=np.ones(len(first)), where=second > 0))
 
@@ -165,7 +173,9 @@ def epsilon_identifiability(
     for ours in known:
         itself = euclid_nearest(ours, ours, own=np.arange(len(ours.values))).distance
         if not itself.shape[1]:
-            raise CaveatError("one record has no neighbour", do="give at least two")
+            raise CaveatError(
+                "one record has no neighbour", do="give at least two", code="data.record.too-few"
+            )
         shares.append(euclid_nearest(ours, release).distance[:, 0] < itself[:, 0])
     n, m = len(tables.original), len(tables.synthetic)
     return _against(shares, baseline=m / (m + n - 1))
@@ -196,7 +206,9 @@ def closer_than_neighbour(
     for people, side in zip(tables.people, sides, strict=True):
         itself = euclid_nearest(side, side, own=np.arange(len(people))).distance
         if not itself.shape[1]:
-            raise CaveatError("one record has no neighbour", do="give at least two")
+            raise CaveatError(
+                "one record has no neighbour", do="give at least two", code="data.record.too-few"
+            )
         found = euclid_nearest(release, side)
         shares.append(found.distance[:, 0] < itself[found.position[:, 0], 0])
     more = {}

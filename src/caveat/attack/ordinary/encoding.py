@@ -56,10 +56,14 @@ def prepare(
             and given[0][name].kind not in (Kind.ID, Kind.TEXT)
         ]
     if not columns:
-        raise CaveatError("the tables have no column in common", do="name the columns")
+        raise CaveatError(
+            "the tables have no column in common", do="name the columns", code="data.column.too-few"
+        )
     for what, table in zip(("original", "release", "control"), given, strict=False):
         if not len(table):
-            raise CaveatError(f"the {what} has no row", do="give a table with records")
+            raise CaveatError(
+                f"the {what} has no row", do="give a table with records", code="data.table.empty"
+            )
     found = align(*select_common(given, list(dict.fromkeys(columns))))
     refuse_strangers(found.original, [found.synthetic], named or (), found.control)
     return found

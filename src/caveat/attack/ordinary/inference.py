@@ -70,9 +70,11 @@ def inference(
     released secrets; the best single guess is among the details.
     """
     if target in keys:
-        raise CaveatError("a key is also the target", column=target)
+        raise CaveatError("a key is also the target", column=target, code="attack.key.conflict")
     if relative < 0 or absolute < 0:
-        raise CaveatError("a tolerance is a number from 0 up", where="tolerance")
+        raise CaveatError(
+            "a tolerance is a number from 0 up", where="tolerance", code="attack.tolerance.range"
+        )
     tables = prepare(original, synthetic, control, [*keys, target])
     release = tables.synthetic
     streams = seeds(seed, 4)

@@ -91,17 +91,26 @@ def linkability(
 def _check_parties(first: Sequence[str], second: Sequence[str]) -> None:
     both = set(first) & set(second)
     if both or not first or not second:
-        raise CaveatError("each party needs columns of its own", column=min(both) if both else None)
+        raise CaveatError(
+            "each party needs columns of its own",
+            column=min(both) if both else None,
+            code="attack.key.conflict" if both else "attack.key.absent",
+        )
 
 
 def _check_neighbours(neighbours: int, n: int) -> None:
     if neighbours < 1:
-        raise CaveatError("the number of neighbours is at least 1", where="neighbours")
+        raise CaveatError(
+            "the number of neighbours is at least 1",
+            where="neighbours",
+            code="attack.setting.range",
+        )
     if neighbours > n:
         raise CaveatError(
             f"there are no {neighbours} neighbours among {n} records",
             where="neighbours",
             do="choose fewer",
+            code="attack.setting.range",
         )
 
 

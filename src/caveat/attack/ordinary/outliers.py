@@ -111,11 +111,15 @@ def _radius(
 ) -> dict[str, float]:
     """Return how far each number may lie off."""
     if not numbers:
-        raise CaveatError("outliers need a number among the keys", do="name one")
+        raise CaveatError(
+            "outliers need a number among the keys", do="name one", code="attack.key.type"
+        )
     radius = {key: _spread(original[key]) * DEFAULT_TOLERANCE for key in numbers}
     for key, width in tolerance.items():
         if key not in numbers:
-            raise CaveatError("a tolerance needs numbers", column=key)
+            raise CaveatError(
+                "a tolerance needs numbers", column=key, code="attack.tolerance.unsupported"
+            )
         radius[key] = width
     return radius
 
@@ -127,7 +131,9 @@ def outliers(
     if rule == "depth":
         return _by_depth(tables, numbers, seed)
     if rule not in ("z", "mad"):
-        raise CaveatError(f"there is no rule {rule!r}", do="choose z, mad or depth")
+        raise CaveatError(
+            f"there is no rule {rule!r}", do="choose z, mad or depth", code="attack.setting.unknown"
+        )
     flags = [np.zeros(len(table), dtype=bool) for table in tables.people]
     for name in numbers:
         column = tables.original[name]

@@ -40,7 +40,9 @@ def within_tolerance(
     """
     there = np.flatnonzero(~train[target].is_missing)
     if not len(there):
-        raise CaveatError("the target is missing everywhere", column=target)
+        raise CaveatError(
+            "the target is missing everywhere", column=target, code="attack.target.empty"
+        )
     train = train.take(there)
     y, truth = _values(train[target]), _values(people[target])
     centre, spread = float(y.mean()), float(y.std()) or 1.0

@@ -60,7 +60,11 @@ def shared_neighbour_identifiability(
     tables = prepare(original, synthetic, control, columns)
     n = min(len(people) for people in tables.people)
     if neighbours < 1:
-        raise CaveatError("records have at least one neighbour", do="give neighbours from 1 up")
+        raise CaveatError(
+            "records have at least one neighbour",
+            do="give neighbours from 1 up",
+            code="attack.setting.range",
+        )
     if n + len(tables.synthetic) <= neighbours:
         return undefined(FEW)
     found = [_at_risk(_first(people, n), tables, neighbours, seed) for people in tables.people]

@@ -164,6 +164,7 @@ def _described(
         raise CaveatError(
             f"there are no descriptions of {columns} among {len(release.names)} columns",
             do="choose fewer columns",
+            code="attack.setting.range",
         )
     return describe(release, columns, attacks, rng)
 

@@ -95,7 +95,7 @@ def files_in(paths: Sequence[str | Path]) -> list[Path]:
                 "there is no file in the folder",
                 where=str(path),
                 do="check the name",
-                code="data.folder.empty",
+                code="outputs.folder.empty",
             )
         out += inside
     return out
@@ -164,11 +164,17 @@ def _check(path: Path, rules: Rules, described: Described | None) -> Checked:
     name, ending = path.name, "".join(path.suffixes[-2:]).lower()
     if not path.is_file():
         raise CaveatError(
-            "there is no such file", where=str(path), do="check the name", code="data.file.absent"
+            "there is no such file",
+            where=str(path),
+            do="check the name",
+            code="outputs.file.absent",
         )
     if path.stat().st_size == 0:
         raise CaveatError(
-            "the file is empty", where=str(path), do="check how it was made", code="data.file.empty"
+            "the file is empty",
+            where=str(path),
+            do="check how it was made",
+            code="outputs.file.empty",
         )
     if "confidential" in name.lower():
         refused = _custom(name, "it is called confidential")
@@ -247,7 +253,7 @@ def _of_document(path: Path, rules: Rules) -> Checked:
         content = parse(path.read_bytes())
     except ValueError:
         raise CaveatError(
-            "this is no JSON file", do="check how it was made", code="data.file.malformed"
+            "this is no JSON file", do="check how it was made", code="outputs.file.malformed"
         ) from None
     if not isinstance(content, dict):
         return _custom(path.name, "its form is not known, and nothing about it was checked")

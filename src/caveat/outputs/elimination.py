@@ -279,7 +279,7 @@ def _through(
                 "what is published already tells a cell that is to be hidden",
                 where="tables",
                 do="this cannot be undone: hide what can still be hidden",
-                code="outputs.cell.refused",
+                code="outputs.cell.confidential",
             )
         run.publish(j)
     for done, j in enumerate(candidates.tolist()):

@@ -223,7 +223,7 @@ def _check(
             "one copy does not tell what recurs",
             where="replication",
             do="give two or more",
-            code="outputs.table.too-few",
+            code="outputs.copy.too-few",
         )
     if not columns or len(set(columns)) < len(columns):
         raise CaveatError(

@@ -403,5 +403,5 @@ def _refuse_told_zeros(
             f"{cells.words(int(members[told][0]))}",
             where="the published table",
             do='this cannot be undone: use zeros = "public"',
-            code="outputs.cell.refused",
+            code="outputs.cell.confidential",
         )

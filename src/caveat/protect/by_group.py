@@ -96,7 +96,7 @@ def odds_ratios(
             "nobody has this outcome",
             column=outcome,
             do="name a value that occurs",
-            code="data.value.unknown",
+            code="data.level.unknown",
         )
     known = ~column.is_missing & ~told.is_missing
     groups, hit = column.codes[known], np.isin(told.codes[known], codes)
@@ -107,7 +107,7 @@ def odds_ratios(
             "the reference group does not occur",
             column=attribute,
             do="name another one",
-            code="data.value.unknown",
+            code="data.level.unknown",
         )
     if not n.any():
         raise CaveatError(

@@ -178,7 +178,7 @@ def _undeclared(column: Column, codes: Ints, code: int, level: int, name: str) -
         column=name,
         row=row,
         do="declare every value that can occur, not only those that do",
-        code="protection.value.undeclared",
+        code="data.value.undeclared",
     )
 
 

@@ -57,15 +57,21 @@ def read_bytes(path: Path) -> bytes:
     try:
         found = path.stat()
         if not stat.S_ISREG(found.st_mode):  # a pipe may never end
-            raise CaveatError("this is no file", where=str(path), do="name a file")
+            raise CaveatError(
+                "this is no file", where=str(path), do="name a file", code="data.file.type"
+            )
         if found.st_size > LARGEST:
-            raise CaveatError("the file is too large for a document", where=str(path))
+            raise CaveatError(
+                "the file is too large for a document", where=str(path), code="data.file.too-large"
+            )
         return path.read_bytes()
     except FileNotFoundError:
-        raise CaveatError("there is no such file", where=str(path), do="check the name") from None
+        raise CaveatError(
+            "there is no such file", where=str(path), do="check the name", code="data.file.absent"
+        ) from None
     except OSError as error:
         says = f"the file cannot be read ({error.strerror})"
-        raise CaveatError(says, where=str(path)) from None
+        raise CaveatError(says, where=str(path), code="data.file.unreadable") from None
 
 
 class Shape:
@@ -77,6 +83,8 @@ class Shape:
         The schema (draft 2020-12).
     what, do
         The two parts of the error where a document does not follow it.
+    code
+        The code of this error.
 
     Examples
     --------
@@ -88,8 +96,10 @@ class Shape:
     caveat.errors.CaveatError: x.json: this is no list; write one.
     """
 
-    def __init__(self, schema: Mapping[str, Any], what: str, do: str) -> None:
-        self.schema, self.what, self.do = schema, what, do
+    def __init__(
+        self, schema: Mapping[str, Any], what: str, do: str, code: str = "release.file.damaged"
+    ) -> None:
+        self.schema, self.what, self.do, self.code = schema, what, do, code
 
     @cached_property
     def _validator(self) -> Any:
@@ -112,7 +122,9 @@ class Shape:
         place = ", ".join(
             str(part + 1) if isinstance(part, int) else part for part in error.absolute_path
         )
-        raise CaveatError(self.what, where=f"{where}, {place}" if place else where, do=self.do)
+        raise CaveatError(
+            self.what, where=f"{where}, {place}" if place else where, do=self.do, code=self.code
+        )
 
     def read(self, path: Path) -> Any:
         """Read a file that follows the schema."""
@@ -120,7 +132,9 @@ class Shape:
         try:
             value = parse(raw)
         except ValueError:
-            raise CaveatError("this is no JSON file", where=str(path), do=self.do) from None
+            raise CaveatError(
+                "this is no JSON file", where=str(path), do=self.do, code=self.code
+            ) from None
         self.check(value, str(path))
         return value
 
@@ -129,7 +143,12 @@ def _is_link(path: Path) -> bool:
     try:
         return path.is_symlink()
     except (OSError, ValueError):
-        raise CaveatError("no file can have this name", where=str(path), do="rename it") from None
+        raise CaveatError(
+            "no file can have this name",
+            where=str(path),
+            do="rename it",
+            code="release.name.malformed",
+        ) from None
 
 
 def path_below(folder: Path, name: object, *, plain: bool = True) -> Path:
@@ -169,6 +188,7 @@ use the folder as it was written by Caveat.
             f"{name!r:.200} is no name of a file in this folder",
             where=str(folder),
             do="use the folder as it was written by Caveat",
+            code="release.name.refused",
         )
     path = folder
     for part in parts:
@@ -178,5 +198,6 @@ use the folder as it was written by Caveat.
                 "this is a symbolic link, which may lead out of its folder",
                 where=str(path),
                 do="replace it by the file itself",
+                code="release.file.refused",
             )
     return path

@@ -36,10 +36,13 @@ def check_address(text: str) -> int | None:
                 f"{text!r} does not say how many processes",
                 where="cluster",
                 do=f"write local:2, or another number up to {MOST:,}",
+                code="cluster.address.malformed",
             )
         return int(number)
     if not ADDRESS.fullmatch(text):
-        raise CaveatError(f"{text!r} is no address", where="cluster", do=MEANT)
+        raise CaveatError(
+            f"{text!r} is no address", where="cluster", do=MEANT, code="cluster.address.malformed"
+        )
     return None
 
 
@@ -90,5 +93,8 @@ def _opened(cluster: Any, place: Path | None) -> AbstractContextManager[Workers 
     if is_client(cluster):
         return nullcontext(DaskWorkers(cluster, place))
     raise CaveatError(
-        f"a {type(cluster).__name__} does no work", where="cluster", do=f"{MEANT}, or a Dask client"
+        f"a {type(cluster).__name__} does no work",
+        where="cluster",
+        do=f"{MEANT}, or a Dask client",
+        code="cluster.address.type",
     )

@@ -168,6 +168,7 @@ def _died() -> CaveatError:
         f"a worker process has ended {MOST_DEATHS + 1} times at the same task",
         where="cluster",
         do="look whether the machine has run out of memory, and use fewer workers",
+        code="cluster.worker.failed",
     )
 
 

@@ -59,6 +59,7 @@ def connected(address: str, place: Path | None = None) -> Iterator[DaskWorkers]:
                 "there is no scheduler that answers",
                 where=f"cluster {address}",
                 do="check the address and that the cluster runs, or use local:N",
+                code="cluster.scheduler.absent",
             ) from None
         try:
             yield DaskWorkers(client, place)
@@ -74,7 +75,10 @@ def _distributed() -> Any:
         return import_module("distributed")
     except ImportError:
         raise CaveatError(
-            "Dask is not installed", where="cluster", do="install caveat[cluster], or use local:N"
+            "Dask is not installed",
+            where="cluster",
+            do="install caveat[cluster], or use local:N",
+            code="cluster.package.not-installed",
         ) from None
 
 
@@ -137,6 +141,7 @@ class DaskWorkers:
                     f"{error.allowed_failures + 1} workers have ended at the same task",
                     where=self.where,
                     do="look whether their machines have run out of memory",
+                    code="cluster.worker.failed",
                 ) from None
             except (TimeoutError, distributed.TimeoutError):
                 now = time.monotonic()
@@ -160,7 +165,10 @@ class DaskWorkers:
             if error.name != "caveat":
                 raise
             raise CaveatError(
-                "a worker has no caveat", where=self.where, do="install the same version there"
+                "a worker has no caveat",
+                where=self.where,
+                do="install the same version there",
+                code="cluster.worker.not-installed",
             ) from None
 
     def _lost(self) -> CaveatError:
@@ -168,11 +176,15 @@ class DaskWorkers:
             "the connection to the scheduler was lost",
             where=self.where,
             do="see why it has ended, and run the command again",
+            code="cluster.scheduler.interrupted",
         )
 
     def _none_left(self) -> CaveatError:
         return CaveatError(
-            "the cluster has no workers", where=self.where, do="start some, and try again"
+            "the cluster has no workers",
+            where=self.where,
+            do="start some, and try again",
+            code="cluster.worker.absent",
         )
 
     def _on_each(self, what: Callable[..., Any], *given: Any) -> Mapping[str, Any]:
@@ -195,6 +207,7 @@ class DaskWorkers:
                     f"the worker {worker} has {has}, and this process has {mine}",
                     where=self.where,
                     do="install the same versions everywhere",
+                    code="cluster.version.mismatch",
                 )
 
     def everywhere(self, task: Callable[[Item], object], item: Item) -> None:
@@ -209,4 +222,5 @@ class DaskWorkers:
                     f"the worker {worker} does not see this folder, or may not use it",
                     where=str(folder.parent),
                     do="name a folder that all machines share (--work)",
+                    code="cluster.folder.unreadable",
                 )

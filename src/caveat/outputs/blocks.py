@@ -146,7 +146,9 @@ def reconstruct(
     {('f', 'yes'): 1, ('m', 'yes'): 2}
     """
     if most < 1:
-        raise CaveatError("at least one solution must be listed", where="most")
+        raise CaveatError(
+            "at least one solution must be listed", where="most", code="outputs.setting.range"
+        )
     cells, matrix, counts, at_most = system(attributes, figures)
     low, high = _limits(matrix, counts, at_most)
     solutions = _search(matrix, counts, at_most, low, high, most + 1)
@@ -159,11 +161,17 @@ def system(attributes: Mapping[str, Sequence[Any]], figures: Sequence[Figure]) -
     matrix = np.array([_members(figure, attributes, cells) for figure in figures], np.int64)
     if not len(figures) or not matrix.any(axis=0).all():
         raise CaveatError(
-            "some cells are in no figure, so their counts have no limit", do="add the total"
+            "some cells are in no figure, so their counts have no limit",
+            do="add the total",
+            code="outputs.total.absent",
         )
     counts = np.array([figure.count for figure in figures], np.int64)
     if (counts < 0).any():
-        raise CaveatError("a published count is negative", where=f"figure {np.argmin(counts) + 1}")
+        raise CaveatError(
+            "a published count is negative",
+            where=f"figure {np.argmin(counts) + 1}",
+            code="outputs.value.range",
+        )
     return System(cells, matrix, counts, np.array([figure.at_most for figure in figures]))
 
 
@@ -179,7 +187,7 @@ def random_matches(records: Sequence[Any]) -> float:
     0.75
     """
     if not len(records):
-        raise CaveatError("there is no record to match")
+        raise CaveatError("there is no record to match", code="data.table.empty")
     return len(set(records)) / len(records)
 
 
@@ -189,10 +197,16 @@ def _members(
     wanted: dict[str, set[Any]] = {}
     for name, values in figure.cells.items():
         if name not in attributes:
-            raise CaveatError(f"a figure names an unknown attribute {name!r}")
+            raise CaveatError(
+                f"a figure names an unknown attribute {name!r}", code="data.column.unknown"
+            )
         given = {values} if isinstance(values, str) or np.isscalar(values) else set(values)
         if not given <= set(attributes[name]):
-            raise CaveatError("a figure names a value the attribute does not have", where=name)
+            raise CaveatError(
+                "a figure names a value the attribute does not have",
+                where=name,
+                code="data.value.unknown",
+            )
         wanted[name] = given
     names = list(attributes)
     return [
@@ -208,6 +222,7 @@ def disagreement() -> CaveatError:
     return CaveatError(
         "no block agrees with all figures",
         do="check them; rounded or protected figures need not agree",
+        code="outputs.table.conflict",
     )
 
 

@@ -95,7 +95,10 @@ def numbers(column: Column, name: str, decimal: str | None = None) -> Floats:
         rows = np.flatnonzero(column.codes == code)
         if number is None and len(rows):
             raise CaveatError(
-                "a cell is neither a number nor hidden", column=name, row=int(rows[0]) + 1
+                "a cell is neither a number nor hidden",
+                column=name,
+                row=int(rows[0]) + 1,
+                code="outputs.cell.type",
             )
     of_level = [math.nan if number is None else number for number in found]
     return np.array([*of_level, *([math.nan] * len(column.missing))])[column.codes]

@@ -92,7 +92,10 @@ def files_in(paths: Sequence[str | Path]) -> list[Path]:
         )
         if not inside:
             raise CaveatError(
-                "there is no file in the folder", where=str(path), do="check the name"
+                "there is no file in the folder",
+                where=str(path),
+                do="check the name",
+                code="outputs.folder.empty",
             )
         out += inside
     return out
@@ -160,9 +163,19 @@ def _with_manifest(path: Path, rules: Rules, described: Described | None) -> Che
 def _check(path: Path, rules: Rules, described: Described | None) -> Checked:
     name, ending = path.name, "".join(path.suffixes[-2:]).lower()
     if not path.is_file():
-        raise CaveatError("there is no such file", where=str(path), do="check the name")
+        raise CaveatError(
+            "there is no such file",
+            where=str(path),
+            do="check the name",
+            code="outputs.file.absent",
+        )
     if path.stat().st_size == 0:
-        raise CaveatError("the file is empty", where=str(path), do="check how it was made")
+        raise CaveatError(
+            "the file is empty",
+            where=str(path),
+            do="check how it was made",
+            code="outputs.file.empty",
+        )
     if "confidential" in name.lower():
         refused = _custom(name, "it is called confidential")
         reason = Finding("name", Verdict.REFUSE, "it is called confidential", "keep it inside")
@@ -239,7 +252,9 @@ def _of_document(path: Path, rules: Rules) -> Checked:
     try:
         content = parse(path.read_bytes())
     except ValueError:
-        raise CaveatError("this is no JSON file", do="check how it was made") from None
+        raise CaveatError(
+            "this is no JSON file", do="check how it was made", code="outputs.file.malformed"
+        ) from None
     if not isinstance(content, dict):
         return _custom(path.name, "its form is not known, and nothing about it was checked")
     if "scenarios" in content and "format" in content:

@@ -150,6 +150,7 @@ class Counts:
                 "the entry of a published table is damaged",
                 where="ledger",
                 do="take the file from a backup: without the entry differences are not seen",
+                code="privacy.ledger.damaged",
             ) from None
 
 

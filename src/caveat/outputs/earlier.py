@@ -91,6 +91,7 @@ def settle(cells: Cells, reasons: NDArray[Any], earlier: Earlier | None) -> Sett
             f"{in_words(cells, which.tolist())}",
             where="tables",
             do="this cannot be undone; use coarser codes, or leave the new table out",
+            code="outputs.cell.confidential",
         )
     hidden = np.zeros(cells.n_cells, bool)
     for position in earlier.tables:

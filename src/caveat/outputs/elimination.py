@@ -233,9 +233,13 @@ def as_column(given: Any, n_rows: int) -> Any:
 def _whole(matrix: Any, n_cells: int) -> Any:
     given = sp.csc_array(matrix)
     if given.shape[1] != n_cells:
-        raise CaveatError("there must be one mark for every cell", where="tables")
+        raise CaveatError(
+            "there must be one mark for every cell", where="tables", code="outputs.setting.mismatch"
+        )
     if given.dtype.kind not in "biu":
-        raise CaveatError("the model matrix must hold whole numbers", where="tables")
+        raise CaveatError(
+            "the model matrix must hold whole numbers", where="tables", code="outputs.setting.type"
+        )
     return given.astype(np.int64)
 
 
@@ -275,6 +279,7 @@ def _through(
                 "what is published already tells a cell that is to be hidden",
                 where="tables",
                 do="this cannot be undone: hide what can still be hidden",
+                code="outputs.cell.confidential",
             )
         run.publish(j)
     for done, j in enumerate(candidates.tolist()):

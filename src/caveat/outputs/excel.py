@@ -44,6 +44,7 @@ def write_workbook(path: Path, tables: Sequence[Shown]) -> None:
                 f"the table has {len(lines):,} rows and {len(head):,} columns, more than a sheet",
                 where=f"table {one.name}",
                 do="leave out --excel, or use fewer codes",
+                code="outputs.table.too-large",
             )
     book = package.Workbook(path)
     book.set_properties({"created": CREATED})

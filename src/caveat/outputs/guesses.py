@@ -85,7 +85,9 @@ class Guesses:
             Only kinds that so many records have at most count as found: 1 for uniques.
         """
         if not 1 <= k <= len(self.truth):
-            raise CaveatError(f"there are {len(self.truth)} kinds", where="k")
+            raise CaveatError(
+                f"there are {len(self.truth)} kinds", where="k", code="outputs.setting.range"
+            )
         return float(self._found(k, most) / k)
 
     def recall(self, k: int, *, most: int | None = None) -> float | None:

@@ -71,7 +71,12 @@ class Hierarchy:
         above = dict(parents or {})
         _check_circles(above, column)
         if total in above:
-            raise CaveatError("the total has a code above it", column=column, do="remove it")
+            raise CaveatError(
+                "the total has a code above it",
+                column=column,
+                do="remove it",
+                code="outputs.hierarchy.malformed",
+            )
         inner = set(above.values())
         for code in found:
             if code in inner or code == total:
@@ -79,6 +84,7 @@ class Hierarchy:
                     "a code of the data stands for others, as a total does",
                     column=column,
                     do="rename it, or remove what stands below it from the hierarchy",
+                    code="outputs.code.conflict",
                 )
         return cls(*_arranged(list(found), above, total))
 
@@ -115,6 +121,7 @@ def _check_circles(above: Mapping[str, str], column: str | None) -> None:
                     f"the codes stand above each other in a circle: {shown}",
                     column=column,
                     do="give each code one above it that leads to the total",
+                    code="outputs.hierarchy.malformed",
                 )
             on_it.add(path[-1])
         safe.update(path)

@@ -249,7 +249,9 @@ class OutputTable:
 
 def _check_names(table: Table, described: Described) -> None:
     if table.n_rows == 0:
-        raise CaveatError("the table has no rows", do="check how it was made")
+        raise CaveatError(
+            "the table has no rows", do="check how it was made", code="data.table.empty"
+        )
     wanted = (
         described.count, described.status, *described.statistics, *described.largest,
         *described.keys, *described.nested,
@@ -257,7 +259,9 @@ def _check_names(table: Table, described: Described) -> None:
     for name in wanted:
         if name is not None and name not in table:
             raise CaveatError(
-                f"there is no column {name!r}", do=f"use {', '.join(table.names[:20])}"
+                f"there is no column {name!r}",
+                do=f"use {', '.join(table.names[:20])}",
+                code="data.column.unknown",
             )
 
 
@@ -278,6 +282,7 @@ def _statistics(table: Table, described: Described, decimal: str | None) -> dict
         raise CaveatError(
             f"{' and '.join(counts[:2])} could both be the numbers of persons",
             do='say which with count = "…" in [[output]] of the rules',
+            code="outputs.column.conflict",
         )
     return found
 
@@ -326,6 +331,7 @@ def _counts(values: Floats, name: str) -> Floats:
             column=name,
             row=int(negative[0]) + 1,
             do="check how the table was made",
+            code="outputs.value.range",
         )
     return values
 
@@ -355,6 +361,7 @@ def _unique_cells(
                 + ("" if keys else ": no column says which cell a row is"),
                 row=row + 1,
                 do="say in [[output]] of the rules which columns are statistics",
+                code="outputs.cell.duplicate",
             )
         seen[cell] = row
     return cells
@@ -364,7 +371,11 @@ def _cross(table: Table, described: Described, decimal: str | None) -> OutputTab
     """Return a cross table of counts as one row a cell."""
     side, *names = table.names
     if not names:
-        raise CaveatError("a cross table has a column beside its first", do="give it as long")
+        raise CaveatError(
+            "a cross table has a column beside its first",
+            do="give it as long",
+            code="outputs.column.too-few",
+        )
     labels = [cell_text(value) for value in table[side].values]
     columns = {name: _counts(numbers(table[name], name, decimal), name) for name in names}
     rows = range(table.n_rows)

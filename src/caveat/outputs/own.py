@@ -36,7 +36,10 @@ def check_evidence(content: dict[str, Any], where: str) -> None:
         external(content)
     except (KeyError, TypeError, AttributeError):
         raise CaveatError(
-            "this is no evidence of a release", where=where, do="give a file that a run has written"
+            "this is no evidence of a release",
+            where=where,
+            do="give a file that a run has written",
+            code="evidence.file.malformed",
         ) from None
 
 

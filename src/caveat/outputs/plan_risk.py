@@ -190,14 +190,21 @@ def _scenario(columns: Sequence[str], target: str, groups: Mapping[str, int]) ->
 def _check(tables: Sequence[tuple[str, ...]], levels: Sequence[Level]) -> None:
     if not tables:
         raise CaveatError(
-            "no table has a target in it", where="tables", do="name tables with a target"
+            "no table has a target in it",
+            where="tables",
+            do="name tables with a target",
+            code="outputs.target.absent",
         )
     for columns in tables:
         if len(set(columns)) < len(columns):
-            raise CaveatError("a table names a variable twice", where="tables")
+            raise CaveatError(
+                "a table names a variable twice", where="tables", code="data.column.duplicate"
+            )
         if len(columns) < 2:
             raise CaveatError(
-                "a table of one variable has nothing to learn it from", column=columns[0]
+                "a table of one variable has nothing to learn it from",
+                column=columns[0],
+                code="outputs.column.too-few",
             )
         for level in levels:
             if not set(level).isdisjoint(columns):
@@ -205,6 +212,7 @@ def _check(tables: Sequence[tuple[str, ...]], levels: Sequence[Level]) -> None:
                     "a place is a variable of a table too",
                     column=min(set(level) & set(columns)),
                     do="name it in one of the two",
+                    code="outputs.column.conflict",
                 )
 
 

@@ -59,16 +59,25 @@ class PrimaryRules:
 
     def __post_init__(self) -> None:
         if self.least is not None and self.least < 1:
-            raise CaveatError("the least number of contributors is 1 or more", entry=("least",))
+            raise CaveatError(
+                "the least number of contributors is 1 or more",
+                entry=("least",),
+                code="outputs.rule.range",
+            )
         if self.dominance is not None:
             n, k = self.dominance
             if n < 1 or n != int(n) or not 0 < k < 1:
                 raise CaveatError(
                     "dominance is a whole number of contributors, and a share between 0 and 1",
                     entry=("dominance",),
+                    code="outputs.rule.range",
                 )
         if self.p_percent is not None and not 0 < self.p_percent <= 100:
-            raise CaveatError("p is above 0 and at most 100 per cent", entry=("p_percent",))
+            raise CaveatError(
+                "p is above 0 and at most 100 per cent",
+                entry=("p_percent",),
+                code="outputs.rule.range",
+            )
 
     @property
     def of_magnitudes(self) -> bool:
@@ -147,6 +156,7 @@ def primary_cells(
             "dominance and p per cent rules compare contributions, and some are negative",
             where="tables",
             do="use absolute values, or the least number of contributors alone",
+            code="outputs.rule.unsupported",
         )
     reasons = np.full(cells.n_cells, None, object)
     # What nobody is in twice is added up; only contributions need to be gathered cell by cell.

@@ -156,14 +156,14 @@ def inner_cells(
         What totals are called.
     """
     if not table.n_rows:
-        raise CaveatError("the data have no rows", where="tables", do="give a file with records")
+        raise CaveatError(
+            "the data have no rows",
+            where="tables",
+            do="give a file with records",
+            code="data.table.empty",
+        )
     names = tuple(dict.fromkeys(name for layout in layouts for name in layout.by))
-    amounts = None if value is None else _numbers(table[value], value)
-    # Who has no value is in no cell: one of nobody else has no value either, which is not 0.
-    there = np.ones(table.n_rows, bool) if amounts is None else ~np.isnan(amounts)
-    if not there.any():
-        raise CaveatError("no record has a value", column=value, do="choose another column")
-    amounts = None if amounts is None else amounts[there]
+    amounts, there = _amounts(table, value)
     trees, codes = {}, {}
     for name in names:
         labels, found = _labels(table[name])
@@ -412,7 +412,31 @@ def _labels(column: Column) -> tuple[list[str], NDArray[np.int64]]:
     return names, compact.codes.astype(np.int64)
 
 
+def _amounts(
+    table: Table, value: str | None
+) -> tuple[NDArray[np.float64] | None, NDArray[np.bool_]]:
+    """Return what is added up, and which records have it; no amounts if records are counted."""
+    if value is None:
+        return None, np.ones(table.n_rows, bool)
+    amounts = _numbers(table[value], value)
+    # Who has no value is in no cell: one of nobody else has no value either, which is not 0.
+    there = ~np.isnan(amounts)
+    if not there.any():
+        raise CaveatError(
+            "no record has a value",
+            column=value,
+            do="choose another column",
+            code="data.column.empty",
+        )
+    return amounts[there], there
+
+
 def _numbers(column: Column, name: str) -> NDArray[np.float64]:
     if not column.kind.is_number:
-        raise CaveatError("values must be numbers", column=name, do="choose another column")
+        raise CaveatError(
+            "values must be numbers",
+            column=name,
+            do="choose another column",
+            code="data.column.type",
+        )
     return column.cell_numbers

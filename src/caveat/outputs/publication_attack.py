@@ -77,6 +77,7 @@ def told_by(publication: Publication) -> tuple[System, Ints]:
             "records are rebuilt from counts, and these tables have sums or weights",
             where="publication",
             do="attack the tables that count records",
+            code="outputs.table.unsupported",
         )
     n = prod(len(tree.leaves) for tree in given.hierarchies.values())
     if n > MOST_CELLS:
@@ -84,6 +85,7 @@ def told_by(publication: Publication) -> tuple[System, Ints]:
             f"there are {n:,} combinations of codes",
             where="publication",
             do=f"use fewer or coarser columns: {MOST_CELLS:,} are the most",
+            code="outputs.cell.too-many",
         )
     every = _every(given)
     truth = np.bincount(every.row_of, minlength=n)

@@ -72,11 +72,17 @@ def rebuild(
     [(0, 1, 2, 0), (1, 0, 1, 1)]
     """
     if times < 1:
-        raise CaveatError("a block must be rebuilt at least once", where="times")
+        raise CaveatError(
+            "a block must be rebuilt at least once", where="times", code="outputs.setting.range"
+        )
     n = published.matrix.shape[1]
     belief = np.ones(n) if start is None else np.asarray(start, np.float64)
     if belief.shape != (n,) or not (belief >= 0).all() or not belief.sum() > 0:
-        raise CaveatError("a start has one number from 0 up for each cell", where="start")
+        raise CaveatError(
+            "a start has one number from 0 up for each cell",
+            where="start",
+            code="outputs.setting.range",
+        )
     matrix = csr_array(published.matrix.astype(np.float64))
     size = int(_nearest(matrix, published, np.zeros(n, np.int64), np.ones((2, n))).sum())
     blocks = np.empty((times, n), np.int64)
@@ -161,7 +167,11 @@ class Attacked:
         """
         for name in known:
             if name not in self.names:
-                raise CaveatError(f"{name!r} is in no table", do=f"use {', '.join(self.names)}")
+                raise CaveatError(
+                    f"{name!r} is in no table",
+                    do=f"use {', '.join(self.names)}",
+                    code="data.column.unknown",
+                )
         place = [i for i, name in enumerate(self.names) if name in known or name == self.by]
         groups: dict[tuple[Any, ...], list[int]] = {}
         for i, cell in enumerate(self.cells):
@@ -281,15 +291,23 @@ def _cells(table: Table, names: list[str], tables: Sequence[Sequence[str]]) -> _
 def _names(table: Table, tables: Sequence[Sequence[str]], by: str) -> list[str]:
     names = list(dict.fromkeys(name for columns in tables for name in columns))
     if not names or not table.n_rows:
-        raise CaveatError("no table is named, or there is no record", where="tables")
+        raise CaveatError(
+            "no table is named, or there is no record", where="tables", code="outputs.table.absent"
+        )
     if by in names:
-        raise CaveatError("the block is in every table by itself", column=by, do="leave it out")
+        raise CaveatError(
+            "the block is in every table by itself",
+            column=by,
+            do="leave it out",
+            code="outputs.column.conflict",
+        )
     n = math.prod(table[name].n_levels for name in names)
     if n > MOST_CELLS:
         raise CaveatError(
             f"there are {n:,} combinations of values",
             where="tables",
             do=f"use fewer or coarser columns: {MOST_CELLS:,} are the most",
+            code="outputs.cell.too-many",
         )
     return names
 
@@ -328,7 +346,10 @@ def surest(prior: float, epsilon: float) -> float:
     [0.0011, 0.0626, 0.9757]
     """
     if not 0 <= prior <= 1 or not epsilon >= 0:
-        raise CaveatError("a probability lies between 0 and 1, and epsilon is not negative")
+        raise CaveatError(
+            "a probability lies between 0 and 1, and epsilon is not negative",
+            code="outputs.setting.range",
+        )
     if prior in (0, 1):
         return prior
     return 1 / (1 + (1 - prior) / prior * math.exp(-epsilon))

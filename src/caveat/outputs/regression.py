@@ -89,7 +89,11 @@ class Regression:
     def from_table(cls, table: Table) -> Regression:
         """Read a table with a row a coefficient: term, estimate, se, and n, df_resid in each."""
         if table.n_rows == 0:
-            raise CaveatError("the regression has no coefficients", do="check how it was made")
+            raise CaveatError(
+                "the regression has no coefficients",
+                do="check how it was made",
+                code="outputs.table.empty",
+            )
         terms = tuple(str(value) for value in table[TERM].values)
         names = {name.lower(): name for name in table.names}
         found = {}
@@ -98,8 +102,12 @@ class Regression:
             if name is not None:
                 values = set(numbers(table[name], name).tolist())
                 if len(values) != 1:
-                    raise CaveatError("a regression has one such number", column=name,
-                                      do="repeat it in every row")  # fmt: skip
+                    raise CaveatError(
+                        "a regression has one such number",
+                        column=name,
+                        do="repeat it in every row",
+                        code="outputs.value.mismatch",
+                    )
                 found[kind] = values.pop()
         return cls._of(terms, found)
 
@@ -109,14 +117,24 @@ class Regression:
         rows = content.get("coefficients")
         if not isinstance(rows, list) or not rows:
             raise CaveatError(
-                "the regression has no coefficients", do="list them, each with a term"
+                "the regression has no coefficients",
+                do="list them, each with a term",
+                code="outputs.table.empty",
             )
         for number, row in enumerate(rows, 1):
             if not isinstance(row, dict) or not isinstance(row.get(TERM), str):
-                raise CaveatError(f"coefficient {number} has no term", do="name its term")
+                raise CaveatError(
+                    f"coefficient {number} has no term",
+                    do="name its term",
+                    code="outputs.entry.absent",
+                )
         saturated = content.get("saturated")
         if saturated is not None and not isinstance(saturated, bool):
-            raise CaveatError("saturated is neither true nor false", do="mend it, or leave it out")
+            raise CaveatError(
+                "saturated is neither true nor false",
+                do="mend it, or leave it out",
+                code="outputs.entry.type",
+            )
         found = {name: content[name] for name in ("n", "df_resid") if content.get(name) is not None}
         return cls._of(tuple(row[TERM] for row in rows), found, saturated)
 
@@ -129,7 +147,9 @@ class Regression:
             found = {"n": float(result.nobs), "df_resid": float(result.df_resid)}
         except AttributeError:
             raise CaveatError(
-                "this is no fitted model of statsmodels", do="give what .fit() returns"
+                "this is no fitted model of statsmodels",
+                do="give what .fit() returns",
+                code="outputs.setting.type",
             ) from None
         cells = len(np.unique(design, axis=0))
         return cls._of(terms, found, cells <= np.linalg.matrix_rank(design))
@@ -140,7 +160,11 @@ class Regression:
     ) -> Regression:
         for name, value in found.items():
             if not isinstance(value, int | float) or isinstance(value, bool) or not value >= 0:
-                raise CaveatError(f"{name} is no number, 0 or more", do="mend it, or leave it out")
+                raise CaveatError(
+                    f"{name} is no number, 0 or more",
+                    do="mend it, or leave it out",
+                    code="outputs.entry.range",
+                )
         n = found.get("n")
         return cls(terms, None if n is None else int(n), found.get("df_resid"), saturated)
 

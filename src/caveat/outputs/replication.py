@@ -215,16 +215,33 @@ def _check(
     original: Table, copies: Sequence[Table], columns: Sequence[str], k: int, often: float
 ) -> None:
     if not original.n_rows:
-        raise CaveatError("the original has no records", where="replication")
+        raise CaveatError(
+            "the original has no records", where="replication", code="data.table.empty"
+        )
     if len(copies) < 2:
         raise CaveatError(
-            "one copy does not tell what recurs", where="replication", do="give two or more"
+            "one copy does not tell what recurs",
+            where="replication",
+            do="give two or more",
+            code="outputs.copy.too-few",
         )
     if not columns or len(set(columns)) < len(columns):
         raise CaveatError(
-            "cells need columns, each named once", where="replication", do="name some"
+            "cells need columns, each named once",
+            where="replication",
+            do="name some",
+            code="data.column.duplicate" if columns else "outputs.column.absent",
         )
     if k < 2:
-        raise CaveatError("no count lies below 2 and above 0", where="k", do="use 3, 5 or 10")
+        raise CaveatError(
+            "no count lies below 2 and above 0",
+            where="k",
+            do="use 3, 5 or 10",
+            code="outputs.setting.range",
+        )
     if not 0 < often <= 1:
-        raise CaveatError("a share of the copies lies above 0 and up to 1", where="often")
+        raise CaveatError(
+            "a share of the copies lies above 0 and up to 1",
+            where="often",
+            code="outputs.setting.range",
+        )

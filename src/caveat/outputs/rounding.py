@@ -59,7 +59,9 @@ def controlled(matrix: Any, inner: Ints, base: int, *, seconds: float = SECONDS)
     inner = np.asarray(inner)
     if inner.dtype.kind not in "iu" or (inner < 0).any() or base < 2:
         raise CaveatError(
-            "controlled rounding is for counts, and a base of 2 or more", where="rounding"
+            "controlled rounding is for counts, and a base of 2 or more",
+            where="rounding",
+            code="outputs.setting.range" if base < 2 else "outputs.value.type",
         )
     cells = sp.csr_array(sp.csc_array(matrix).T)
     n_cells, n = cells.shape
@@ -81,6 +83,7 @@ def controlled(matrix: Any, inner: Ints, base: int, *, seconds: float = SECONDS)
             f"no rounding was found within {seconds:g} seconds",
             where="rounding",
             do="use stochastic rounding, or fewer tables at once",
+            code="outputs.table.timeout",
         )
     rounded = base * (low + np.rint(found.x[:n]).astype(np.int64))
     return np.asarray(cells @ rounded, np.int64)

@@ -53,11 +53,19 @@ def check_names(paths: Sequence[Path]) -> None:
     for path in paths:
         name = path.name.lower()
         if name in RESERVED:
-            raise CaveatError("the folder of results has a file of this name itself",
-                              where=str(path), do="rename the output")  # fmt: skip
+            raise CaveatError(
+                "the folder of results has a file of this name itself",
+                where=str(path),
+                do="rename the output",
+                code="outputs.name.conflict",
+            )
         if name in seen:
-            raise CaveatError("two outputs have the same name", where=str(path),
-                              do="rename one of them")  # fmt: skip
+            raise CaveatError(
+                "two outputs have the same name",
+                where=str(path),
+                do="rename one of them",
+                code="outputs.name.duplicate",
+            )
         seen.add(name)
 
 

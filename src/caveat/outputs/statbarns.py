@@ -162,12 +162,21 @@ class Rules:
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise CaveatError(
-                    f"{name} is no whole number above 0", where="rules", entry=(name,)
+                    f"{name} is no whole number above 0",
+                    where="rules",
+                    entry=(name,),
+                    code="outputs.rule.range",
                 )
         if not 0 < self.dominance_share < 1:
-            raise CaveatError("dominance_share is no share between 0 and 1", where="rules")
+            raise CaveatError(
+                "dominance_share is no share between 0 and 1",
+                where="rules",
+                code="outputs.rule.range",
+            )
         if not 0 < self.p < 1:
-            raise CaveatError("p is no share between 0 and 1", where="rules")
+            raise CaveatError(
+                "p is no share between 0 and 1", where="rules", code="outputs.rule.range"
+            )
 
     def is_structural(self, cell: Mapping[str, str]) -> bool:
         """Whether a cell is declared to be empty because it must be."""
@@ -341,6 +350,7 @@ def barn_of(statistic: str) -> Statbarn:
         raise CaveatError(
             f"there is no statistic {statistic!r} in any statbarn",
             do=hint(statistic, tuple(_BY_MEMBER), "docs/output-checking.md"),
+            code="outputs.statistic.unknown",
         )
     return found
 

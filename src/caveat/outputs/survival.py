@@ -64,7 +64,9 @@ class _Lines:
     @classmethod
     def of(cls, table: Table) -> _Lines:
         if table.n_rows == 0:
-            raise CaveatError("the table has no rows", do="check how it was made")
+            raise CaveatError(
+                "the table has no rows", do="check how it was made", code="data.table.empty"
+            )
         roles = {name: _role(name) for name in table.names}
         at_risk = next(name for name, role in roles.items() if role == "at risk")
         return cls(table, at_risk, roles, _groups(table, roles))
@@ -79,7 +81,9 @@ class _Lines:
         values = self.values(name)
         if np.any(values < 0):
             row = int(np.flatnonzero(values < 0)[0]) + 1
-            raise CaveatError("a count is below 0", column=name, row=row)
+            raise CaveatError(
+                "a count is below 0", column=name, row=row, code="outputs.value.range"
+            )
         return values
 
     def before(self, values: Floats, first: float) -> Floats:

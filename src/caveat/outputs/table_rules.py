@@ -255,8 +255,12 @@ def _dominance(
     for row in shown:
         top = [column[row] for column in table.largest[:needed]]
         if any(math.isnan(one) for one in top):
-            raise CaveatError("a largest contribution is missing", row=row + 1,
-                              do="give 0 where there is none")  # fmt: skip
+            raise CaveatError(
+                "a largest contribution is missing",
+                row=row + 1,
+                do="give 0 where there is none",
+                code="outputs.value.absent",
+            )
         many, ratio = dominates(sums[row], top, rules, row=row)
         nk += [row] * many
         p += [row] * ratio
@@ -291,14 +295,26 @@ def dominates(
     """
     where = None if row is None else row + 1
     if min(largest) < 0 or total < 0:
-        raise CaveatError("a contribution or a sum is below 0: there is no dominance rule for it",
-                          row=where, do="check amounts and their signs apart")  # fmt: skip
+        raise CaveatError(
+            "a contribution or a sum is below 0: there is no dominance rule for it",
+            row=where,
+            do="check amounts and their signs apart",
+            code="outputs.rule.unsupported",
+        )
     if any(one < other for one, other in pairwise(largest)):
-        raise CaveatError("the largest contributions are not in order", row=where,
-                          do="give the largest first")  # fmt: skip
+        raise CaveatError(
+            "the largest contributions are not in order",
+            row=where,
+            do="give the largest first",
+            code="outputs.value.conflict",
+        )
     if sum(largest) > total + SLACK * total:
-        raise CaveatError("the largest contributions are more than the sum", row=where,
-                          do="check how the table was made")  # fmt: skip
+        raise CaveatError(
+            "the largest contributions are more than the sum",
+            row=where,
+            do="check how the table was made",
+            code="outputs.total.mismatch",
+        )
     top = sum(largest[: rules.dominance_n])
     # A cell of exactly k is refused, as in ACRO; of exactly p it is not.
     many = few_have_most(total, top, rules.dominance_share, SLACK)

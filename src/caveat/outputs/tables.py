@@ -213,6 +213,7 @@ def _inner(
                 f"the columns have more than {MOST_INNER:,} combinations of codes",
                 where="tables",
                 do="treat zeros as known, or use fewer columns",
+                code="outputs.cell.too-many",
             )
         inner = np.stack([part.ravel() for part in np.meshgrid(*leaves, indexing="ij")], axis=1)
         (row_of, place), n = key_cells([nodes, list(inner.T)], sizes)
@@ -239,10 +240,14 @@ def _check_layouts(layouts: Sequence[Layout], hierarchies: Mapping[str, Hierarch
                 "a table of one cell has nothing to hide behind: a hidden total is simply missing",
                 where=f"table {layout.name}",
                 do="break it down by a column",
+                code="outputs.column.absent",
             )
         if len(set(layout.by)) < len(layout.by):
             raise CaveatError(
-                "a column stands there twice", where=f"table {layout.name}", do="name it once"
+                "a column stands there twice",
+                where=f"table {layout.name}",
+                do="name it once",
+                code="data.column.duplicate",
             )
         for name, depth in layout.depth.items():
             if name not in layout.by or depth < 1:
@@ -250,10 +255,13 @@ def _check_layouts(layouts: Sequence[Layout], hierarchies: Mapping[str, Hierarch
                     "a depth is 1 or more, of a column of the table",
                     where=f"table {layout.name}",
                     column=name,
+                    code="outputs.setting.range",
                 )
     used = {name for layout in layouts for name in layout.by}
     if used != set(hierarchies):
-        raise CaveatError("every column of a table needs its codes", where="tables")
+        raise CaveatError(
+            "every column of a table needs its codes", where="tables", code="outputs.code.absent"
+        )
 
 
 def _incidences(
@@ -303,6 +311,7 @@ def check_totals(cells: Cells, values: NDArray[Any]) -> None:
                 f"the cells below {cells.words(cell)} do not add up to it",
                 where="tables",
                 do="correct the total or the cells",
+                code="outputs.total.mismatch",
             )
 
 
@@ -348,19 +357,31 @@ def check_published(
                 where="the published table",
                 row=row + 1,
                 do='hide empty cells here too, with zeros = "hidden"',
+                code="outputs.cell.conflict",
             )
         elif given[row] != 0:
-            raise CaveatError("no record is in this cell", where="the published table", row=row + 1)
+            raise CaveatError(
+                "no record is in this cell",
+                where="the published table",
+                row=row + 1,
+                code="outputs.cell.mismatch",
+            )
     _refuse_told_zeros(cells, cells.members[cells.layouts.index(layout)], known, listed)
     check_totals(cells, known)
+    _refuse_other_values(cells, known, values)
+    return np.asarray(~np.isnan(known))
+
+
+def _refuse_other_values(cells: Cells, known: NDArray[np.float64], values: NDArray[Any]) -> None:
+    """Refuse a table that shows another value than the data have."""
     apart = np.abs(known - values) > RELATIVE * np.maximum(1.0, np.abs(values))
     if apart.any():
         raise CaveatError(
             f"the value of {cells.words(int(np.argmax(apart)))} is not that of the data",
             where="the published table",
             do="find out which of them is right before anything else is published",
+            code="outputs.value.mismatch",
         )
-    return np.asarray(~np.isnan(known))
 
 
 def _refuse_told_zeros(
@@ -382,4 +403,5 @@ def _refuse_told_zeros(
             f"{cells.words(int(members[told][0]))}",
             where="the published table",
             do='this cannot be undone: use zeros = "public"',
+            code="outputs.cell.confidential",
         )

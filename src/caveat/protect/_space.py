@@ -54,7 +54,10 @@ def space_of(original: Table, metric: Metric, columns: Sequence[str] | None) -> 
     """Return the space of a metric; without columns, those that the metric can take."""
     if metric not in METRICS:
         raise CaveatError(
-            f"there is no distance {metric!r}", where="metric", do=f"use {', '.join(METRICS)}"
+            f"there is no distance {metric!r}",
+            where="metric",
+            do=f"use {', '.join(METRICS)}",
+            code="protection.setting.unknown",
         )
     usable = [n for n in original if _fits(original[n], metric)]
     left_out = [n for n in original if n not in usable]
@@ -65,10 +68,15 @@ def space_of(original: Table, metric: Metric, columns: Sequence[str] | None) -> 
                     f"the {metric} distance cannot take it",
                     column=name,
                     do='leave it out, or use metric = "gower" for mixed columns',
+                    code="protection.column.unsupported",
                 )
         usable, left_out = list(columns), []
     if not usable:
-        raise CaveatError(f"no column can take part in the {metric} distance", do="use gower")
+        raise CaveatError(
+            f"no column can take part in the {metric} distance",
+            do="use gower",
+            code="protection.column.absent",
+        )
     notes = (Note("left-out", f"without {', '.join(left_out)}"),) if left_out else ()
     if metric == "gower":
         return _gower(original, usable, notes)
@@ -166,6 +174,7 @@ def _whitening(standard: Floats, labels: Sequence[str]) -> tuple[Floats, tuple[N
             "they determine each other, so that there is no Mahalanobis distance",
             where=f"columns {', '.join(involved)}",
             do="leave one of them out, or use another metric",
+            code="protection.column.conflict",
         )
     notes: tuple[Note, ...] = ()
     if values[0] < NEARLY_SINGULAR:
@@ -219,7 +228,10 @@ def _jaccard(original: Table, names: Sequence[str], notes: tuple[Note, ...]) -> 
     def points(table: Table) -> Points:
         raw = _raw(original, table, names)
         if np.isnan(raw).any():
-            raise CaveatError("the release has missing cells where the original has none")
+            raise CaveatError(
+                "the release has missing cells where the original has none",
+                code="data.value.mismatch",
+            )
         return np.asarray(raw == largest, dtype=np.uint8)
 
     largest = np.nanmax(_raw(original, original, names), axis=0)

@@ -48,7 +48,9 @@ class Area:
         if isinstance(told, Area):
             return told
         if isinstance(told, str | bytes) or not isinstance(told, Sequence | np.ndarray):
-            raise CaveatError("this is no area", where="inside", do=DO)
+            raise CaveatError(
+                "this is no area", where="inside", do=DO, code="protection.area.malformed"
+            )
         try:
             given = np.asarray(told, dtype=np.float64)
         except (TypeError, ValueError):
@@ -57,7 +59,10 @@ class Area:
             west, south, east, north = given.tolist()
             if not (west < east and south < north):
                 raise CaveatError(
-                    "the box is empty", where="inside", do="give west, south, east, north"
+                    "the box is empty",
+                    where="inside",
+                    do="give west, south, east, north",
+                    code="protection.area.empty",
                 )
             given = np.array([[west, south], [east, south], [east, north], [west, north]])
         return cls(((_ring(given),),))
@@ -69,10 +74,14 @@ class Area:
             content = parse(path.read_bytes())
         except OSError as error:
             raise CaveatError(
-                f"this file cannot be read ({error.strerror})", where=str(path)
+                f"this file cannot be read ({error.strerror})",
+                where=str(path),
+                code="data.file.unreadable",
             ) from None
         except ValueError as error:
-            raise CaveatError(f"this is no GeoJSON ({error})", where=str(path), do=DO) from None
+            raise CaveatError(
+                f"this is no GeoJSON ({error})", where=str(path), do=DO, code="data.file.malformed"
+            ) from None
         try:
             polygons = [
                 tuple(_ring(np.asarray(ring, dtype=np.float64)) for ring in rings)
@@ -80,10 +89,18 @@ class Area:
             ]
         except (TypeError, ValueError, RecursionError, CaveatError):
             raise CaveatError(
-                "a polygon has no outline of points", where=str(path), do="mend the file"
+                "a polygon has no outline of points",
+                where=str(path),
+                do="mend the file",
+                code="protection.area.malformed",
             ) from None
         if not polygons or not all(polygons):
-            raise CaveatError("there is no polygon in this file", where=str(path), do=DO)
+            raise CaveatError(
+                "there is no polygon in this file",
+                where=str(path),
+                do=DO,
+                code="protection.area.empty",
+            )
         return cls(tuple(polygons))
 
     @property
@@ -124,10 +141,17 @@ class _Prepared(NamedTuple):
 
 def _ring(corners: Floats) -> Floats:
     if corners.ndim != 2 or corners.shape[1] < 2 or len(corners) < 3:
-        raise CaveatError("this is no area", where="inside", do=DO)
+        raise CaveatError(
+            "this is no area", where="inside", do=DO, code="protection.area.malformed"
+        )
     corners = corners[:, :2]
     if not (np.abs(corners) <= LARGEST).all():
-        raise CaveatError("a corner of the area is beyond any map", where="inside", do="mend it")
+        raise CaveatError(
+            "a corner of the area is beyond any map",
+            where="inside",
+            do="mend it",
+            code="protection.area.range",
+        )
     return corners[:-1] if len(corners) > 3 and (corners[0] == corners[-1]).all() else corners
 
 

@@ -92,17 +92,27 @@ def odds_ratios(
     names = [str(level) for level in column.levels.tolist()]
     codes = [i for i, level in enumerate(told.levels.tolist()) if str(level) == str(event)]
     if not codes:
-        raise CaveatError("nobody has this outcome", column=outcome, do="name a value that occurs")
+        raise CaveatError(
+            "nobody has this outcome",
+            column=outcome,
+            do="name a value that occurs",
+            code="data.level.unknown",
+        )
     known = ~column.is_missing & ~told.is_missing
     groups, hit = column.codes[known], np.isin(told.codes[known], codes)
     n = np.bincount(groups, minlength=len(names))
     with_it = np.bincount(groups, hit, len(names)).astype(np.int64)
     if reference and reference not in names:
         raise CaveatError(
-            "the reference group does not occur", column=attribute, do="name another one"
+            "the reference group does not occur",
+            column=attribute,
+            do="name another one",
+            code="data.level.unknown",
         )
     if not n.any():
-        raise CaveatError("no group is left to compare", column=attribute)
+        raise CaveatError(
+            "no group is left to compare", column=attribute, code="protection.group.empty"
+        )
     base = names.index(reference) if reference else int(np.argmax(n))
     return {name: _ratio(with_it, n - with_it, i, base) for i, name in enumerate(names) if n[i]}
 

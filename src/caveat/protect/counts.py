@@ -41,9 +41,17 @@ def stochastic_round(counts: NDArray[Any], k: int = 3, *, seed: int = 0) -> NDAr
     """
     table = np.asarray(counts)
     if table.dtype.kind not in "iu" or (table.size and int(table.min()) < 0):
-        raise CaveatError("counts must be whole numbers, 0 or more", where="stochastic rounding")
+        raise CaveatError(
+            "counts must be whole numbers, 0 or more",
+            where="stochastic rounding",
+            code="protection.value.type",
+        )
     if k < 1:
-        raise CaveatError("the threshold must be 1 or more", where="stochastic rounding")
+        raise CaveatError(
+            "the threshold must be 1 or more",
+            where="stochastic rounding",
+            code="protection.setting.range",
+        )
     up = rng_of(seed).random(table.shape) * k < table
     return np.where(table < k, np.where(up, k, 0), table).astype(np.int64)
 

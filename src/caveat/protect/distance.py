@@ -157,6 +157,7 @@ def _nothing_left(drawn: int, metric: Metric, columns: Sequence[str]) -> CaveatE
         f"the filter would remove all of {drawn:,} synthetic records",
         where=f"distance {metric}, columns {', '.join(columns)}",
         do="use fewer columns or another metric; or the generator only copies",
+        code="protection.table.empty",
     )
 
 

@@ -124,17 +124,24 @@ def _check_radii(r_min: float, r_max: float, radial: str) -> None:
     for name, value in (("r_min", r_min), ("r_max", r_max)):
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e9:
             raise CaveatError(
-                "a radius must be a number of metres, 0 or more", where=name, do="give 100, say"
+                "a radius must be a number of metres, 0 or more",
+                where=name,
+                do="give 100, say",
+                code="protection.setting.range",
             )
     if r_min > r_max or r_max == 0:
         raise CaveatError(
             "the inner radius is above the outer one" if r_max else "the outer radius is 0",
             where="r_min, r_max",
             do="give the smaller first, such as 100 and 200",
+            code="protection.setting.range",
         )
     if radial not in RADIAL:
         raise CaveatError(
-            f"there is no way {radial!r} to draw distances", where="radial", do=hint(radial, RADIAL)
+            f"there is no way {radial!r} to draw distances",
+            where="radial",
+            do=hint(radial, RADIAL),
+            code="protection.setting.unknown",
         )
 
 
@@ -290,6 +297,7 @@ class _Ring:
                 "the ring is narrower than the numbers are written",
                 where=f"columns {self.names[0]} and {self.names[1]}",
                 do="widen it, or give coordinates with more decimal places",
+                code="protection.setting.too-small",
             )
 
     def _check_reach(self, metres: Floats, rows: NDArray[np.intp]) -> None:
@@ -313,6 +321,9 @@ class _Ring:
             where=f"columns {self.names[0]} and {self.names[1]}",
             row=row + 1,
             do="use other radii or a larger area, or take the record out",
+            code="protection.setting.too-small"
+            if self.area is None
+            else "protection.area.too-small",
         )
 
 

@@ -72,11 +72,22 @@ class Population:
 
     def __post_init__(self) -> None:
         if self.size < 2:
-            raise CaveatError("the population must have two persons or more", where="size")
+            raise CaveatError(
+                "the population must have two persons or more",
+                where="size",
+                code="protection.setting.range",
+            )
         if (self.values is None) == (self.normal is None):
-            raise CaveatError("a population has values or a normal distribution, one of the two")
+            raise CaveatError(
+                "a population has values or a normal distribution, one of the two",
+                code="protection.setting.conflict",
+            )
         if self.normal is not None and not self.normal[1] > 0:
-            raise CaveatError("the standard deviation must be above 0", where="normal")
+            raise CaveatError(
+                "the standard deviation must be above 0",
+                where="normal",
+                code="protection.setting.range",
+            )
 
     def smeared(self, shape: Shape, scale: float) -> Callable[[Floats], Floats]:
         """Return the density of values with noise, g * f."""
@@ -169,6 +180,7 @@ def scale_for(
             f"{population.size:,}",
             where="limit",
             do=f"choose a limit above {1 / population.size:.3g} and below 1",
+            code="protection.setting.range",
         )
     levels = np.unique(values[~np.isnan(values)])
     spread = float(np.ptp(levels)) or 1.0
@@ -183,7 +195,12 @@ def scale_for(
     while worst(high) > limit:
         low, high = high, 2 * high
         if high > 1e6 * spread:
-            raise CaveatError("no noise meets the limit", where="limit", do="allow more")
+            raise CaveatError(
+                "no noise meets the limit",
+                where="limit",
+                do="allow more",
+                code="protection.limit.failed",
+            )
     if not low and worst(spread * NO_NOISE) <= limit:
         return 0.0  # so many share each value that no noise is needed
     for _ in range(20):
@@ -226,7 +243,10 @@ def add_noise(
     """
     if shape not in QUANTILES:
         raise CaveatError(
-            f"there is no noise {shape!r}", where="shape", do=f"use {', '.join(QUANTILES)}"
+            f"there is no noise {shape!r}",
+            where="shape",
+            do=f"use {', '.join(QUANTILES)}",
+            code="protection.setting.unknown",
         )
     out, counts = {}, {}
     for position, (name, population) in enumerate(populations.items()):

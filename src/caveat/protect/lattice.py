@@ -64,16 +64,25 @@ class Levels:
 
     def __post_init__(self) -> None:
         if self.widths and self.groups:
-            raise CaveatError("widths and groups do not go together", do="give one of them")
+            raise CaveatError(
+                "widths and groups do not go together",
+                do="give one of them",
+                code="protection.setting.conflict",
+            )
         finite = all(math.isfinite(number) for number in (*self.widths, self.origin))
         if not finite or any(width <= 0 for width in self.widths):
-            raise CaveatError("widths must be above 0", do="mend widths and origin")
+            raise CaveatError(
+                "widths must be above 0",
+                do="mend widths and origin",
+                code="protection.setting.range",
+            )
         for low, high in itertools.pairwise(self.widths):
             ratio = high / low
             if ratio < 1.5 or not math.isclose(ratio, round(ratio), rel_tol=1e-9):
                 raise CaveatError(
                     f"the width {high:g} is no multiple of {low:g}",
                     do="make every width a multiple of the one before",
+                    code="protection.setting.mismatch",
                 )
 
     def of(self, column: Column, name: str) -> Hierarchy:
@@ -119,7 +128,12 @@ class Levels:
 
     def _groups(self, column: Column, name: str) -> Iterator[tuple[Ints, list[str]]]:
         if self.groups and column.kind in (Kind.DATE, Kind.DATETIME):
-            raise CaveatError("dates have no groups", column=name, do="derive a year and group it")
+            raise CaveatError(
+                "dates have no groups",
+                column=name,
+                do="derive a year and group it",
+                code="protection.column.unsupported",
+            )
         members: list[str] = [_text(value) for value in column.levels.tolist()]
         codes = np.arange(len(members))
         for level, grouping in enumerate(self.groups, 1):
@@ -131,6 +145,7 @@ class Levels:
                             f"something is in two groups of level {level}",
                             column=name,
                             do="put every value into one group",
+                            code="protection.group.duplicate",
                         )
                     group_of[value] = group
             absent = [i for i, member in enumerate(members) if member not in group_of]
@@ -155,6 +170,7 @@ def _undeclared(column: Column, codes: Ints, code: int, level: int, name: str) -
             f"a group of level {level - 1} is in no group of level {level}",
             column=name,
             do="name every group of the level before",
+            code="protection.group.undeclared",
         )
     row = int(np.argmax(column.codes == np.flatnonzero(codes == code)[0])) + 1
     return CaveatError(
@@ -162,6 +178,7 @@ def _undeclared(column: Column, codes: Ints, code: int, level: int, name: str) -
         column=name,
         row=row,
         do="declare every value that can occur, not only those that do",
+        code="data.value.undeclared",
     )
 
 

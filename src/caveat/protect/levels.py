@@ -40,7 +40,11 @@ def group_rare_levels(
     [6, 2]
     """
     if fewest < 2:
-        raise CaveatError("a level with one record cannot be rarer", do="fewest must be 2 or more")
+        raise CaveatError(
+            "a level with one record cannot be rarer",
+            do="fewest must be 2 or more",
+            code="protection.setting.range",
+        )
     out, counts = {}, {}
     for name in columns:
         column = synthetic[name]
@@ -49,6 +53,7 @@ def group_rare_levels(
                 "only categories without an order can be grouped",
                 column=name,
                 do="use top and bottom coding or rounding for numbers and ordered levels",
+                code="data.column.type",
             )
         out[name], counts[f"{name}: levels grouped"], counts[f"{name}: records"] = _grouped(
             column, fewest, into
@@ -92,7 +97,12 @@ def label(synthetic: Table, *, column: str = "synthetic", text: str = "synthetic
     ['synthetic', 'synthetic']
     """
     if column in synthetic:
-        raise CaveatError("there is such a column already", column=column, do="name another one")
+        raise CaveatError(
+            "there is such a column already",
+            column=column,
+            do="name another one",
+            code="data.column.exists",
+        )
     codes = np.zeros(synthetic.n_rows, np.uint8)
     added = Column(codes, np.array([text], dtype=object), Kind.CATEGORY)
     step = Step("label", {"column": column, "text": text}, {"rows": synthetic.n_rows})

@@ -29,7 +29,10 @@ def mdav(points: Floats, k: int) -> NDArray[np.int64]:
     n = len(points)
     if not 1 <= k <= n:
         raise CaveatError(
-            "the size of the groups does not fit", where="microaggregation", do=f"use 1 to {n}"
+            "the size of the groups does not fit",
+            where="microaggregation",
+            do=f"use 1 to {n}",
+            code="protection.setting.range",
         )
     group = np.full(n, -1, dtype=np.int64)
     left = np.arange(n)

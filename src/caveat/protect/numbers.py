@@ -39,7 +39,12 @@ def code_extremes(
     for name in dict.fromkeys([*bottom, *top]):
         low, high = bottom.get(name, -np.inf), top.get(name, np.inf)
         if not low < high:
-            raise CaveatError("the bottom is not below the top", column=name, do="mend the limits")
+            raise CaveatError(
+                "the bottom is not below the top",
+                column=name,
+                do="mend the limits",
+                code="protection.setting.range",
+            )
         column = number_column(synthetic, name, "coding of extremes")
         numbers = numbers_of(column)
         columns[name] = with_numbers(column, np.clip(numbers, low, high))
@@ -61,7 +66,12 @@ def round_numbers(synthetic: Table, base: Mapping[str, float]) -> Protected:
     columns, counts = {}, {}
     for name, width in base.items():
         if not width > 0:
-            raise CaveatError("the base is not above 0", column=name, do="give 10, say")
+            raise CaveatError(
+                "the base is not above 0",
+                column=name,
+                do="give 10, say",
+                code="protection.setting.range",
+            )
         column = number_column(synthetic, name, "rounding")
         numbers = numbers_of(column)
         rounded = np.round(numbers / width) * width

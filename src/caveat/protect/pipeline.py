@@ -97,7 +97,10 @@ def _smooth(
 ) -> Protected:
     if how not in smoothers:
         raise CaveatError(
-            f"there is no smoothing {how!r}", where="smooth", do=f"use {', '.join(smoothers)}"
+            f"there is no smoothing {how!r}",
+            where="smooth",
+            do=f"use {', '.join(smoothers)}",
+            code="protection.setting.unknown",
         )
     return smooth(synthetic, columns, smoothers[how], by=by, seed=seed)
 
@@ -129,6 +132,7 @@ def check_steps(steps: Sequence[Mapping[str, Any]]) -> None:
                 f"there is no protection {name!r}",
                 where="protect",
                 do=f"choose among {', '.join(PROTECTIONS)}",
+                code="protection.name.unknown",
             )
         known, anything = arguments_of(name)
         for argument in step:
@@ -138,6 +142,7 @@ def check_steps(steps: Sequence[Mapping[str, Any]]) -> None:
                     where="protect",
                     do=f"use {', '.join(known)}",
                     entry=(argument,),
+                    code="protection.entry.unknown",
                 )
 
 

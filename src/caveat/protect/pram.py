@@ -32,10 +32,14 @@ def pram_matrix(counts: NDArray[Any] | Sequence[int], theta: float) -> Floats:
     [[0.9, 0.1], [0.1, 0.9]]
     """
     if not 0 <= theta <= 1:
-        raise CaveatError("theta must lie between 0 and 1", where="pram")
+        raise CaveatError(
+            "theta must lie between 0 and 1", where="pram", code="protection.setting.range"
+        )
     totals = np.asarray(counts, dtype=np.float64)
     if len(totals) < 2 or not (totals > 0).all():
-        raise CaveatError("PRAM needs two or more categories that occur", where="pram")
+        raise CaveatError(
+            "PRAM needs two or more categories that occur", where="pram", code="data.level.too-few"
+        )
     moved = theta * totals.min() / totals
     matrix = np.repeat(moved[:, None] / (len(totals) - 1), len(totals), axis=1)
     np.fill_diagonal(matrix, 1 - moved)
@@ -76,6 +80,7 @@ def theta_for_epsilon(counts: NDArray[Any] | Sequence[int], epsilon: float) -> f
             f"no theta gives an epsilon of {epsilon:g}; the smallest is {levels.min():.4f}",
             where="pram",
             do="allow more, or group rare categories first: they decide it",
+            code="protection.limit.failed",
         )
     above = int(np.argmax(levels <= epsilon))
     low, high = (float(grid[above - 1]) if above else 0.0), float(grid[above])
@@ -113,7 +118,12 @@ def pram(synthetic: Table, columns: Sequence[str], *, theta: float, seed: int = 
     for position, name in enumerate(columns):
         column = synthetic[name].compact()
         if column.n_levels < 2:
-            raise CaveatError("PRAM needs two or more categories", column=name, do="leave it out")
+            raise CaveatError(
+                "PRAM needs two or more categories",
+                column=name,
+                do="leave it out",
+                code="data.level.too-few",
+            )
         matrix = pram_matrix(column.counts, theta)
         chance = rng_of(seed, position).random(len(column))
         steps = np.cumsum(matrix, axis=1)

@@ -116,13 +116,20 @@ def masked_outside(size: int, masked: int, k: int) -> int:
     """
     _check_class(size, masked, 0)
     if not masked:
-        raise CaveatError("a class without a masked record gains nothing", where=WHERE)
+        raise CaveatError(
+            "a class without a masked record gains nothing",
+            where=WHERE,
+            code="protection.setting.range",
+        )
     return max(0, -(-size * (k - size) // masked))
 
 
 def _check_class(size: int, masked: int, outside: int) -> None:
     if size < 1 or not 0 <= masked <= size or outside < 0:
-        raise CaveatError("a class has one record or more, and masks no more than it has")
+        raise CaveatError(
+            "a class has one record or more, and masks no more than it has",
+            code="protection.setting.range",
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,6 +235,7 @@ def k_minimal(codes: Ints, lattice: Lattice, k: int) -> tuple[Node, float]:
             f"there are {lattice.n_nodes:,} combinations of levels",
             where=WHERE,
             do=f"declare fewer levels: {MOST_NODES:,} combinations are the most",
+            code="protection.level.too-many",
         )
     enough: set[Node] = set()
     found: list[tuple[float, int, Node]] = []
@@ -244,6 +252,7 @@ def k_minimal(codes: Ints, lattice: Lattice, k: int) -> tuple[Node, float]:
             f"no levels give classes of {k}",
             where=WHERE,
             do="declare coarser levels, round, top-code or group values first, or lower k_initial",
+            code="protection.limit.failed",
         )
     loss, _, node = min(found)
     return node, loss
@@ -320,9 +329,14 @@ def _check_numbers(k_initial: int, k_target: int, shares: tuple[float, float]) -
             "k_initial must be 2 or more and no larger than k_target",
             where=WHERE,
             do="use for instance 3 and 11",
+            code="protection.setting.range",
         )
     if not all(0 < share <= 1 for share in shares):
-        raise CaveatError("a share that may be masked lies between 0 and 1", where=WHERE)
+        raise CaveatError(
+            "a share that may be masked lies between 0 and 1",
+            where=WHERE,
+            code="protection.setting.range",
+        )
 
 
 def _declared(
@@ -334,13 +348,17 @@ def _declared(
             found[name] = one if isinstance(one, Levels) else Levels(**one)  # type: ignore[arg-type]
         except TypeError:
             raise CaveatError(
-                "levels are widths and origin, or groups", column=name, where=WHERE
+                "levels are widths and origin, or groups",
+                column=name,
+                where=WHERE,
+                code="protection.setting.type",
             ) from None
     if not any(name != attribute for name in found):
         raise CaveatError(
             "no quasi-identifier beside the attribute is named",
             where=WHERE,
             do="say which columns an attacker may know",
+            code="protection.key.absent",
         )
     own = found.pop(attribute, Levels(hides=False))
     return {**found, attribute: own}
@@ -348,13 +366,21 @@ def _declared(
 
 def _check_attribute(column: Column, name: str) -> None:
     if not len(column):
-        raise CaveatError("there is no record", where=WHERE)
+        raise CaveatError("there is no record", where=WHERE, code="data.table.empty")
     if column.kind.is_number:
         raise CaveatError(
-            "only a category can be masked", column=name, do="declare it as a category"
+            "only a category can be masked",
+            column=name,
+            do="declare it as a category",
+            code="data.column.type",
         )
     if MASK in map(str, [*column.levels.tolist(), *(way.code for way in column.missing)]):
-        raise CaveatError(f"the column has a value {MASK} already", column=name, do="rename it")
+        raise CaveatError(
+            f"the column has a value {MASK} already",
+            column=name,
+            do="rename it",
+            code="protection.value.conflict",
+        )
 
 
 def _mask(column: Column, rows: Flags) -> Column:

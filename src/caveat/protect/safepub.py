@@ -60,7 +60,12 @@ def delta_of(k: int, beta: float, epsilon: float) -> float:
     """
     _check_rate(beta, epsilon)
     if k < 1:
-        raise CaveatError("a class has 1 record or more", where="safepub", do="use k of 1 or more")
+        raise CaveatError(
+            "a class has 1 record or more",
+            where="safepub",
+            do="use k of 1 or more",
+            code="outputs.setting.range",
+        )
     gamma = 1 - (1 - beta) * math.exp(-epsilon)
     low, high = gamma - ULPS, gamma + ULPS
     rate = low * math.log(low / beta) + (1 - low) * math.log((1 - low) / (1 - beta))
@@ -93,6 +98,7 @@ def smallest_k(beta: float, epsilon: float, delta: float) -> int:
                 "no class of any size is large enough",
                 where="safepub",
                 do="allow a larger delta or a smaller beta",
+                code="outputs.limit.failed",
             )
     low = high // 2
     while high - low > 1:
@@ -106,13 +112,21 @@ def smallest_k(beta: float, epsilon: float, delta: float) -> int:
 
 def _check_epsilon(epsilon: float) -> None:
     if not (math.isfinite(epsilon) and epsilon > 0):
-        raise CaveatError("epsilon must be above 0", where="safepub", do="use for instance 1")
+        raise CaveatError(
+            "epsilon must be above 0",
+            where="safepub",
+            do="use for instance 1",
+            code="outputs.setting.range",
+        )
 
 
 def _check_delta(delta: float) -> None:
     if not 0 < delta < 1:
         raise CaveatError(
-            "delta must lie between 0 and 1", where="safepub", do="use for instance 1e-6"
+            "delta must lie between 0 and 1",
+            where="safepub",
+            do="use for instance 1e-6",
+            code="outputs.setting.range",
         )
 
 
@@ -123,6 +137,7 @@ def _check_rate(beta: float, epsilon: float) -> None:
             f"the sampling rate must lie between 0 and {largest:.6f}",
             where="safepub",
             do="choose a smaller beta or a larger epsilon",
+            code="outputs.setting.range",
         )
 
 
@@ -195,6 +210,7 @@ def promise_for(
             "the share for the choice of levels must lie between 0 and 1",
             where="safepub",
             do="use for instance 0.1",
+            code="outputs.setting.range",
         )
     chosen = epsilon * search
     rest = epsilon - chosen
@@ -236,7 +252,10 @@ def safepub(
     """
     if response in levels:
         raise CaveatError(
-            "the response is released as it is", column=response, do="declare no levels of it"
+            "the response is released as it is",
+            column=response,
+            do="declare no levels of it",
+            code="outputs.column.conflict",
         )
     everything = {**levels, response: Levels(hides=False)}
     promise = promise_for(tuple(everything), epsilon=epsilon, delta=delta, beta=beta, search=search)
@@ -280,6 +299,7 @@ def _lattice(table: Table, levels: Mapping[str, Levels]) -> Lattice:
             f"there are {lattice.n_nodes:,} combinations of levels",
             where="safepub",
             do=f"declare fewer levels: {MOST_NODES:,} combinations are the most",
+            code="outputs.level.too-many",
         )
     return lattice
 

@@ -44,7 +44,12 @@ def disturb(points: Floats, way: Way, rng: np.random.Generator) -> Floats:
         normal = rng.standard_normal((len(points), len(d)))
         u = normal / np.linalg.norm(normal, axis=0)
     else:
-        raise CaveatError(f"there is no way {way!r}", where="spectral", do="use P, J or O")
+        raise CaveatError(
+            f"there is no way {way!r}",
+            where="spectral",
+            do="use P, J or O",
+            code="protection.setting.unknown",
+        )
     return np.asarray(u * d @ vt + mean)
 
 
@@ -73,7 +78,11 @@ def spectral(
     """
     points = complete_matrix(synthetic, columns, "spectral anonymisation")
     if len(points) < 2:
-        raise CaveatError("spectral anonymisation needs two rows or more", where="spectral")
+        raise CaveatError(
+            "spectral anonymisation needs two rows or more",
+            where="spectral",
+            code="data.record.too-few",
+        )
     rng = rng_of(seed)
     disturbed = disturb(points, way, rng)
     notes: tuple[Note, ...] = ()

@@ -36,7 +36,11 @@ def remove_replicated_uniques(
     {'rows': 3, 'removed': 1}
     """
     if not keys:
-        raise CaveatError("no key is named", do="say which columns an attacker may know")
+        raise CaveatError(
+            "no key is named",
+            do="say which columns an attacker may know",
+            code="protection.key.absent",
+        )
     both = align(original.select(keys), synthetic.select(keys))
     tables = (both.original, both.synthetic)
     cells, n = key_cells(
@@ -51,6 +55,7 @@ def remove_replicated_uniques(
             "every synthetic record is such a unique, and nothing would remain",
             where=f"keys {', '.join(keys)}",
             do="choose fewer or coarser keys",
+            code="protection.table.empty",
         )
     step = Step(
         "remove_replicated_uniques",

@@ -20,7 +20,12 @@ def number_column(table: Table, name: str, what: str) -> Column:
     """Return a column of numbers, or say that the protection needs one."""
     column = table[name]
     if column.kind not in (Kind.NUMERIC, Kind.INTEGER):
-        raise CaveatError(f"{what} needs numbers", column=name, do="leave it out or mend its kind")
+        raise CaveatError(
+            f"{what} needs numbers",
+            column=name,
+            do="leave it out or mend its kind",
+            code="data.column.type",
+        )
     return column
 
 
@@ -54,7 +59,9 @@ def with_numbers(column: Column, numbers: Floats) -> Column:
 def complete_matrix(table: Table, names: Sequence[str], what: str) -> Floats:
     """Return columns of numbers as a matrix; a missing cell is an error."""
     if not names:
-        raise CaveatError(f"{what} needs at least one column", do="name it")
+        raise CaveatError(
+            f"{what} needs at least one column", do="name it", code="protection.column.absent"
+        )
     columns = [number_column(table, name, what) for name in names]
     for name, column in zip(names, columns, strict=True):
         if column.is_missing.any():
@@ -64,5 +71,6 @@ def complete_matrix(table: Table, names: Sequence[str], what: str) -> Floats:
                 column=name,
                 row=row,
                 do="leave the column out, or fill its missing cells first",
+                code="data.value.absent",
             )
     return np.stack([numbers_of(column) for column in columns], axis=1)

@@ -142,6 +142,7 @@ def load_data(folder: Path | None = None) -> dict[str, Table]:
         raise CaveatError(
             "the data of this study are not here",
             do="install caveat[studies], or give --data FOLDER with cmc.csv",
+            code="study.file.absent",
         )
     base = Path(found.origin).parent / "data" / "classification"
     files = {

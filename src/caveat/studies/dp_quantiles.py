@@ -245,7 +245,9 @@ def fit(
         going[place] = ~((np.abs(slope).max(axis=1) < 1e-7 * n) | stuck)
         if not going.any():
             return theta
-    raise CaveatError("the fit of a quantile does not settle", where="dp-quantiles")
+    raise CaveatError(
+        "the fit of a quantile does not settle", where="dp-quantiles", code="study.fit.failed"
+    )
 
 
 def _start(x: Floats, y: Floats, tau: float) -> Floats:

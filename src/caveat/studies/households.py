@@ -184,7 +184,9 @@ def run(output: Output, data: Path | None = None, samples: int = SAMPLES) -> Stu
     file = None if data is None else data / FILE
     if file is None or not file.exists():
         raise CaveatError(
-            "the data of this study are not here", do=f"give --data FOLDER with {FILE}"
+            "the data of this study are not here",
+            do=f"give --data FOLDER with {FILE}",
+            code="study.file.absent",
         )
     population = _citizens(read(file).select(COLUMNS))
     with warnings.catch_warnings():

@@ -63,7 +63,9 @@ def run(output: Output, data: Path | None = None, seeds: int = SEEDS) -> StudyRe
     file = None if data is None else data / "sd2011.csv"
     if file is None or not file.exists():
         raise CaveatError(
-            "the data of this study are not here", do="give --data FOLDER with sd2011.csv"
+            "the data of this study are not here",
+            do="give --data FOLDER with sd2011.csv",
+            code="study.file.absent",
         )
     original = cleaned(read(file))
     rows, lacking = [], []

@@ -177,7 +177,9 @@ class Workbench:
             again = first.is_drawn and number > 0
             fitted = judged.fit(self.original, seed) if again else first.with_seed(seed)
             if self.stopped.is_set():
-                raise CaveatError("it was stopped", where=str(setting))
+                raise CaveatError(
+                    "it was stopped", where=str(setting), code="tune.search.interrupted"
+                )
             try:
                 copy = fitted.protect(fitted.draw()[0])
             except CaveatError as error:  # a filter that leaves nothing, say: others may do

@@ -60,7 +60,9 @@ class Everyone:
         """Return the values of measures; the worst over the targets counts."""
         obstacle = self._obstacle()
         if obstacle is not None:
-            raise CaveatError(f"no exact likelihood: {obstacle}")
+            raise CaveatError(
+                f"no exact likelihood: {obstacle}", code="attack.likelihood.unsupported"
+            )
         return {name: self._value(name) for name in names}
 
     def _obstacle(self) -> str | None:
@@ -92,7 +94,11 @@ class Everyone:
     def _attributes(self, target: str) -> Attributes:
         prior = self.question.prior
         if not isinstance(prior, str):
-            raise CaveatError("a prior in numbers is for one record", do="name a prior")
+            raise CaveatError(
+                "a prior in numbers is for one record",
+                do="name a prior",
+                code="attack.setting.type",
+            )
         if target not in self.found:
             self.found[target] = attributes(
                 self.original, self.copy.drawn, target, generator=self.copy.row_plan,

@@ -104,6 +104,7 @@ class RiskUtilityMap:
             raise CaveatError(
                 "a map needs a measure of risk and one of utility",
                 do="measure both, or name them: plot(risk, utility)",
+                code="tune.measure.absent",
             )
         return map_chart(self, risk, utility, limit)
 
@@ -145,7 +146,12 @@ def risk_utility_map(
         Called with the share of the settings that has become ready.
     """
     if not settings:
-        raise CaveatError("there is no setting to try", where="settings", do="give at least one")
+        raise CaveatError(
+            "there is no setting to try",
+            where="settings",
+            do="give at least one",
+            code="tune.setting.absent",
+        )
     bench = Workbench(Table.from_frame(original), question)
     numbers = [child_seed(seed, 0, k) for k in range(seeds)]
     start = time.perf_counter()

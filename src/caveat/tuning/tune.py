@@ -143,7 +143,9 @@ def _refuse_nothing(points: Sequence[Point]) -> None:
     """Say why, when not one setting gives a release."""
     if all(value is None for p in points for values in p.values for value in values.values()):
         reason = next(iter(points[0].reasons.values()))
-        raise CaveatError(f"no setting gives a release; {points[0].setting}: {reason}")
+        raise CaveatError(
+            f"no setting gives a release; {points[0].setting}: {reason}", code="tune.setting.failed"
+        )
 
 
 def _reason(points: Sequence[Point], measure: str) -> str:
@@ -306,17 +308,24 @@ def _load(path: Path | None, key: str) -> dict[str, dict[str, Any]]:
         _check_known(known)
     except (ValueError, KeyError, TypeError, AttributeError, CaveatError):
         raise CaveatError(
-            "this is no state of a search", where=str(path), do="choose another file"
+            "this is no state of a search",
+            where=str(path),
+            do="choose another file",
+            code="tune.file.malformed",
         ) from None
     if written != FORMAT:
         raise CaveatError(
-            "the state was written by another version", where=str(path), do="remove it"
+            "the state was written by another version",
+            where=str(path),
+            do="remove it",
+            code="tune.version.mismatch",
         )
     if theirs != key:
         raise CaveatError(
             "the state belongs to other data, another scenario or another seed",
             where=str(path),
             do="remove it, or name another file with --state",
+            code="tune.file.mismatch",
         )
     found: dict[str, dict[str, Any]] = known
     return found

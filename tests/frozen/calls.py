@@ -8,7 +8,7 @@ from typing import Any
 
 import caveat
 
-__all__ = ["datasets", "measures", "models"]
+__all__ = ["datasets", "formats", "measures", "models", "plans"]
 
 
 def _write(name: str, content: Any) -> None:
@@ -67,3 +67,24 @@ def datasets() -> None:
     } | {f"patients-{name}": t for name, t in caveat.datasets.patients(number=60).items()}
     for name, table in made.items():
         caveat.write(table, f"{name}.csv")
+
+
+def formats() -> None:
+    """Read a table in every format in which a run has written it."""
+    for path in sorted(Path("out/inside").glob("synthetic-1.*")):
+        caveat.write(caveat.read(path), f"read-{path.name.removeprefix('synthetic-1.')}.csv")
+
+
+def plans() -> None:
+    """Measure a plan of tables, and rebuild records from published ones."""
+    from caveat.outputs.plan_risk import plan_risk, planned_tables
+    from caveat.outputs.reconstruction import attack_tables
+
+    original, release = map(caveat.read, ("people.csv", "one.csv"))
+    known, secret = ["sex"], ["marital", "content"]
+    plan = planned_tables(untouched=known, synthesised=secret, largest=3)
+    risk = plan_risk(original, release, plan, targets=secret, levels=[[], ["region"]])
+    _write("plan.json", [[*map(str, key), *row] for key, row in risk.summary().items()])
+    few = original.select(["region", *known, *secret])
+    found = attack_tables(few, [["sex", "marital"], ["marital", "content"]], by="region", times=4)
+    _write("rebuilt.json", [found.unique, *found.summary().values()])

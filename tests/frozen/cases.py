@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from tests.frozen import calls
-from tests.frozen.data import homes, patients, people, places, visits
+from tests.frozen.data import homes, patients, people, places, visits, wide
 from tests.frozen.harness import KEY, Case
 from tests.frozen.specs import (
     BENCH,
@@ -14,11 +14,13 @@ from tests.frozen.specs import (
     CLEARED,
     DRAFT,
     DRAFTED_NUMBERS,
+    FORMATS,
     GROUPS,
     LINKED,
     METHODS,
     NUMBERS,
     ORDINARY,
+    ORIGINAL,
     PRIVATE,
     PROTECT,
     PUBLISHED,
@@ -49,6 +51,36 @@ CHECKED = {
     "money.csv": "region,count,sum,mean,max\nn,30,900,30,800\ns,40,800,20,60\n",
     "rules.toml": "[rules]\nthreshold = 4\n",
 }  # fmt: skip
+POISSON = (
+    (SPEC.replace("seed = 7", "rows = 150").partition("[columns")[0] + PRIVATE)
+    .replace('margins = [["sex", "marital"]]\nepsilon = 1.0', "epsilon = 2.0\npoisson = 1.0")
+    .replace("delta = 1e-8", "delta = 0.1")
+)
+IDS = """
+[data]
+path = "people.csv"
+[synthesis]
+replace = { person = "id" }
+rare_below = 3
+predictors = 3
+special = { income = [-8] }
+"""
+CODES = """\
+column,value,label,missing,low,high,step
+sex,female,woman,,,,
+sex,male,man,,,,
+age,,,,0,110,1
+income,,,,0,5000,10
+income,-8,not asked,yes,,,
+"""
+MODELS = {
+    "model.json": '{"n": 40, "coefficients": [{"term": "Intercept", "estimate": 1.5, "se": 0.2},'
+    ' {"term": "sex[T.m]", "estimate": 0.5, "se": 0.1}]}',
+    "survival.csv": "time,at_risk,events,survival\n1,90,12,0.8667\n2,70,3,0.8295\n3,50,20,0.4977\n",
+    "cross.csv": "region;m;f;total\nn;30;12;42\ns;25;*;33\ntotal;55;20;75\n",
+    "cross.toml": '[rules]\nthreshold = 5\n[[output]]\nfile = "cross.csv"\nform = "cross"\n'
+    'across = "sex"\n',
+}
 STRONGEST = "attack strong people.csv one.csv --spec release.toml"
 MOVE = "--x east --y north --move 50 150"
 LEDGER = "--ledger ledger.jsonl --dataset people"
@@ -95,11 +127,17 @@ CASES = {
         (RUN,),
         noisy=True,
     ),
+    "poisson mechanism": Case(
+        PEOPLE | {"release.toml": POISSON, "release.key": KEY},
+        (RUN,),
+        noisy=True,
+    ),
     "cleared margins": _released(SPEC, CLEARED, SHORT, key=True),
     "protections": _released(SPEC, CART, PROTECT, SHORT),
     "protections of numbers": Case(
         PEOPLE | {"release.toml": f"{SPEC}{CART}{NUMBERS}{SHORT}"}, (RUN,), processor=True
     ),
+    "protections that read the original": _released(SPEC, CART, ORIGINAL, SHORT),
     "robin hood": _released(SPEC, CART, ROBIN_HOOD, SHORT),
     "synthesised elsewhere": Case(
         TWO | {"release.toml": SPEC.replace("control = 0.2\n", "") + SHORT},
@@ -148,6 +186,15 @@ CASES = {
             "-q synth people.csv --seed 9 -o three.csv --dictionary d.html --escape-formulas",
         ),
     ),
+    "synth, invented ids": Case(
+        {"people.csv": partial(people, ids=True), "spec.toml": IDS},
+        ("-q synth spec.toml --seed 5 -o out.csv",),
+    ),
+    "synth, many columns": Case({"wide.csv": wide}, ("-q synth wide.csv --seed 4 -o out.csv",)),
+    "file formats": Case(
+        PEOPLE | {"release.toml": FORMATS},
+        (RUN, calls.formats),
+    ),
     "synth, linked tables": Case(
         {"patients.csv": patients, "visits.csv": visits, "tables.toml": TABLES},
         (
@@ -155,6 +202,7 @@ CASES = {
             "look patients.csv visits.csv --json look.json --out release.toml",
         ),
     ),
+    "plans of tables in Python": Case(TWO, (calls.plans,)),
     "models in Python": Case(PEOPLE, (calls.models,)),
     "measures in Python": Case(TWO | CONTROL, (calls.measures,)),
     "data sets": Case({}, (calls.datasets,)),
@@ -220,6 +268,10 @@ CASES = {
             "look homes.csv --all --out homes.toml",
         ),
     ),
+    "look, code book": Case(
+        PEOPLE | {"codes.csv": CODES},
+        ("look people.csv --codebook codes.csv --json look.json --out release.toml",),
+    ),
     "tables, suppressed": Case(
         PEOPLE | {"tables.toml": PUBLISHED.format("least = 5")},
         ("-q tables tables.toml --folder out",),
@@ -264,6 +316,9 @@ CASES = {
             f"check less.csv {LEDGER}",
         ),
     ),
+    "check, models and survival": Case(
+        MODELS, ("check model.json survival.csv cross.csv --rules cross.toml",)
+    ),
     "replication": Case(
         TWO,
         (
@@ -279,9 +334,10 @@ CASES = {
         ("-q draft draft.toml --out draft.csv --json near.json --seed 2",),
         processor=True,
     ),
+    "study": Case({}, ("-q study explanations",)),
     "measures, schema": Case(
         {}, ("measures", "measures repU", "-q init --schema", "generator list", "study --list")
     ),
 }
-NEEDED = {"private margins": "opendp"}
+NEEDED = {"private margins": "opendp", "poisson mechanism": "opendp"}
 """Libraries that a case needs and that need not be installed."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-__all__ = ["csv", "homes", "patients", "people", "places", "visits"]
+__all__ = ["csv", "homes", "patients", "people", "places", "visits", "wide"]
 
 
 def csv(names: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -97,3 +97,13 @@ def places(n: int = 150, seed: int = 5) -> str:
         side = "w" if east < 350_500 else "e"
         rows.append([f"{east:.2f}", f"{north:.2f}", "fm"[i % 2], i // 2, ill, side])
     return csv(["east", "north", "sex", "home", "ill", "side"], rows)
+
+
+def wide(n: int = 120, columns: int = 66, seed: int = 6) -> str:
+    """Return a table of many columns, each of which follows the third one before it."""
+    rng = np.random.default_rng(seed)
+    cells = (3 * rng.random((n, columns))).astype(int)
+    for i in range(3, columns):
+        same = rng.random(n) < 0.7
+        cells[same, i] = cells[same, i - 3]
+    return csv([f"q{i + 1}" for i in range(columns)], [[f"v{x}" for x in row] for row in cells])

@@ -18,12 +18,13 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 from typer.testing import CliRunner, Result
 
-from caveat.cli import app
+from caveat.cli import app, console
 from caveat.errors import CaveatError
 
 __all__ = [
@@ -39,6 +40,7 @@ Items = dict[str, str]
 
 KEY = "# Of the tests.\n" + "0123456789abcdef" * 4 + "\n"
 """A secret key, so that a release can be repeated."""
+WIDTH = 200  # of the terminal
 DIGITS = 9  # of a float: linear algebra differs in the last ones from machine to machine
 SMALL = 1e-12  # what is nearer to 0 is what rounding leaves
 SENTENCE = 4  # words, from which on a text is a sentence
@@ -84,23 +86,24 @@ class Case:
 @contextmanager
 def in_folder(files: Mapping[str, Text]) -> Iterator[Path]:
     """Work in a fresh folder with some files, in a window as wide as everywhere."""
-    before, columns = Path.cwd(), os.environ.get("COLUMNS")
+    before, columns, width = Path.cwd(), os.environ.get("COLUMNS"), console.out._width
     with tempfile.TemporaryDirectory() as name, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         folder = Path(name)
         for path, text in files.items():
             target = folder / path
-            target.parent.mkdir(parents=True, exist_ok=True)
             content = text() if callable(text) else text
             target.write_bytes(content if isinstance(content, bytes) else content.encode())
             if target.suffix == ".key":
                 target.chmod(0o600)
-        os.environ["COLUMNS"] = "200"
+        os.environ["COLUMNS"] = str(WIDTH)
+        console.out.width = WIDTH  # it may have been made in a window of another width
         os.chdir(folder)
         try:
             yield folder
         finally:
             os.chdir(before)
+            console.out._width = width  # none where it follows the window
             if columns is None:
                 del os.environ["COLUMNS"]
             else:
@@ -141,7 +144,8 @@ def items_of(path: Path, name: str = "") -> Items:
     if path.suffix in DOCUMENTS:
         return dict(_of_document(name, _document(path)))
     if path.suffix in PAGES:
-        return {name: _hash(_numbers(_text_of(path.read_text("utf-8"))))}
+        text = path.read_text("utf-8").replace(date.today().isoformat(), "today")
+        return {name: _hash(_numbers(_text_of(text)))}
     if path.suffix in (*TABLES, ".toml"):
         content = path.read_bytes()
         # The checksum of a file that says when it was made.

@@ -9,11 +9,13 @@ __all__ = [
     "CLEARED",
     "DRAFT",
     "DRAFTED_NUMBERS",
+    "FORMATS",
     "GROUPS",
     "LINKED",
     "METHODS",
     "NUMBERS",
     "ORDINARY",
+    "ORIGINAL",
     "PRIVATE",
     "PROTECT",
     "PUBLISHED",
@@ -108,6 +110,11 @@ unit = "group"
 keys = ["sex", "role"]
 targets = ["tenure"]
 measures = ["repU", "DiSCO"]
+[[scenario]]
+name = "everybody else"
+attacker = "strong"
+targets = ["tenure"]
+records = 5
 [utility]
 measures = ["S_pMSE one-way", "group sizes"]
 [output]
@@ -139,6 +146,11 @@ name = "a nurse"
 keys = ["sex", "diagnosis"]
 targets = ["pressure"]
 measures = ["repU"]
+[[scenario]]
+name = "everybody else"
+attacker = "strong"
+targets = ["smoker"]
+records = 5
 [utility]
 measures = ["S_pMSE one-way", "group sizes"]
 [output]
@@ -216,6 +228,21 @@ way = "O"
 name = "smooth"
 columns = ["age"]
 how = "kernel"
+"""
+ORIGINAL = """
+[[protect]]
+name = "add_noise"
+population = { age = 2000 }
+[[protect]]
+name = "distance_filter"
+metric = "gower"
+columns = ["sex", "age", "region"]
+[[protect]]
+name = "donut"
+x = "age"
+y = "height"
+r_min = 1
+r_max = 3
 """
 ROBIN_HOOD = """
 [[protect]]
@@ -306,6 +333,31 @@ seeds = 1
 {RISK.replace("limits = { DiSCO = 90, repU = 90 }", 'measures = ["repU", "DiSCO"]')}
 [utility]
 measures = ["S_pMSE two-way"]
+"""
+FORMATS = """
+[release]
+seed = 2
+[data]
+path = "people.csv"
+[columns.income]
+missing = { "-8" = "not asked" }
+[columns.content]
+kind = "ordered"
+levels = ["low", "middle", "high"]
+label = "how content"
+[synthesis]
+drop = ["height"]
+[[scenario]]
+name = "a neighbour"
+keys = ["sex"]
+targets = ["content"]
+measures = ["repU"]
+[utility]
+measures = ["total variation"]
+[output]
+formats = ["csv", "tsv", "csv.gz", "parquet", "feather", "sav", "dta", "xlsx", "sqlite"]
+escape_formulas = true
+reports = []
 """
 PUBLISHED = """
 [data]

@@ -3,32 +3,10 @@
 from __future__ import annotations
 
 __all__ = [
-    "BENCH",
-    "BLOCKS",
-    "CART",
-    "CLEARED",
-    "DRAFT",
-    "DRAFTED_NUMBERS",
-    "FORMATS",
-    "GROUPS",
-    "LINKED",
-    "METHODS",
-    "NUMBERS",
-    "ORDINARY",
-    "ORIGINAL",
-    "PRIVATE",
-    "PROTECT",
-    "PUBLISHED",
-    "RISK",
-    "ROBIN_HOOD",
-    "SAFEPUB",
-    "SHORT",
-    "SPEC",
-    "STRONG",
-    "TABLES",
-    "TUNE",
-    "UTILITY",
-]
+    "BENCH", "BLOCKS", "CART", "CLEARED", "DRAFT", "DRAFTED_NUMBERS", "FORMATS", "GROUPS",
+    "LINKED", "METHODS", "NUMBERS", "ORDINARY", "ORIGINAL", "PRIVATE", "PROTECT", "PUBLISHED",
+    "RISK", "ROBIN_HOOD", "SAFEPUB", "SHORT", "SPEC", "STRONG", "TABLES", "TUNE", "UTILITY",
+]  # fmt: skip
 
 SPEC = """\
 [release]

@@ -23,14 +23,16 @@ def test_a_case_leaves_what_it_left(name: str) -> None:
     case = CASES[name]
     if case.processor and processor() != KNOWN["processor"]:
         pytest.skip("it was frozen on another kind of processor")
-    assert list(moved(KNOWN["cases"][name], collect(case))) == []
+    lines = list(moved(KNOWN["cases"][name], collect(case)))
+    assert not lines, "\n".join(lines)
 
 
 @pytest.mark.parametrize("name", GROUPS)
 def test_a_mistake_ends_where_it_ended(name: str) -> None:
     group = GROUPS[name]
     found = {what: refusal(group.files | more, step) for what, (step, more) in group.items()}
-    assert list(moved(KNOWN["mistakes"][name], found)) == []
+    lines = list(moved(KNOWN["mistakes"][name], found))
+    assert not lines, "\n".join(lines)
     assert all(one["exit"] == 2 for one in found.values())
 
 

@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 EXTRAS := .[test,check,docs,app,bench,cluster,db,dp,excel,geo,studies,corpus]
 
-.PHONY: demo test fuzz corpus check wheel pins bench docs clean
+.PHONY: demo test fuzz corpus freeze check wheel pins bench docs clean
 
 # Installed once; again when the build file or the pinned versions change.
 $(STAMP): pyproject.toml constraints.txt
@@ -32,6 +32,11 @@ fuzz: $(STAMP)
 CORPUS ?= corpus.jsonl
 corpus: $(STAMP)
 	$(BIN)/python -m tests.corpus $(CORPUS)
+
+# Writes anew what no change may move (tests/frozen) and names what moved; when to do so is in
+# CONTRIBUTING.md.
+freeze: $(STAMP)
+	$(BIN)/python -m tests.frozen.freeze
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .

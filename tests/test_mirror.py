@@ -6,8 +6,8 @@ from pathlib import Path
 
 TESTS = Path(__file__).parent
 SOURCE = TESTS.parent / "src" / "caveat"
-# Tests of published numbers and of damaged input are about the whole.
-WHOLE = ("golden", "fuzz", "corpus", ".")
+# Tests of published numbers, of damaged input and of what must not move are about the whole.
+WHOLE = ("golden", "fuzz", "frozen", "corpus", ".")
 # Tests about several modules of their room: what all of them must do, and how they work together.
 SEVERAL = {
     "app": "browser ways",

@@ -190,6 +190,7 @@ class Benchmark:
             release.document.fail(
                 ("release",), "a benchmark needs a seed, or it could not be resumed",
                 "add seed = 1 to [release]; the tables of a benchmark are trials, not releases",
+                code="spec.entry.absent",
             )  # fmt: skip
         held = hold_out(table, release.release.held_out(table.n_rows), seed)
         return Split(table, *held, released, judged), seed

@@ -13,8 +13,9 @@ from caveat.errors import CaveatError
 def test_a_mistake_of_the_user_comes_back_as_one(tmp_path):
     file = tmp_path / "release.toml"
     file.write_text("[release]\ntitle = 1\n")
-    with pytest.raises(CaveatError, match=r"release\.toml, line 2"):
+    with pytest.raises(CaveatError, match=r"release\.toml, line 2") as caught:
         asyncio.run(aside.answer("settings", str(file)))
+    assert caught.value.code == "spec.entry.absent"  # the first of its mistakes
 
 
 def test_what_takes_too_long_is_ended(tmp_path):

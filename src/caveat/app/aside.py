@@ -21,8 +21,8 @@ async def answer(kind: str, *asked: str, limit: float = 60.0) -> Any:
     try:
         text, _ = await asyncio.wait_for(process.communicate(), limit)
     except TimeoutError:
-        do = "use the command line, which has no limit"
-        raise CaveatError(f"this takes longer than {limit:g} seconds", do=do) from None
+        do, code = "use the command line, which has no limit", "app.work.timeout"
+        raise CaveatError(f"this takes longer than {limit:g} seconds", do=do, code=code) from None
     finally:  # nobody waits any more, whatever has happened
         if process.returncode is None:
             process.kill()
@@ -31,5 +31,5 @@ async def answer(kind: str, *asked: str, limit: float = 60.0) -> Any:
         raise RuntimeError(f"the work called {kind} has failed")
     found = json.loads(text)
     if "mistake" in found:
-        raise CaveatError(found["mistake"].removesuffix("."))  # it puts its own
+        raise CaveatError(found["mistake"].removesuffix("."), code=found["code"])  # it puts its own
     return found["answer"]

@@ -103,8 +103,7 @@ def main(kind: str, folder: Path) -> None:
         notes = [str(w.message) for w in caught if issubclass(w.category, CaveatWarning)]
         journal.say("done", share=1.0, ended=time.time(), said=notes)
     except CaveatError as error:
-        mistakes = str(error).splitlines()
-        journal.say("failed", ended=time.time(), mistakes=mistakes)
+        journal.say("failed", ended=time.time(), mistakes=str(error).splitlines())
     except (stopping.Stopped, KeyboardInterrupt):
         journal.say("cancelled", ended=time.time())
         stopping.end("cancelled")

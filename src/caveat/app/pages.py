@@ -109,7 +109,8 @@ class Project:
         if not self.spec.exists():
             return ""
         if not self.spec.is_file() or self.spec.stat().st_size > LARGEST:
-            raise CaveatError("this is no file that a form can change", where=SPEC, do="move it")
+            what, code = "this is no file that a form can change", "app.file.unsupported"
+            raise CaveatError(what, where=SPEC, do="move it", code=code)
         return self.spec.read_bytes().decode("utf-8-sig", "replace")
 
     def url(self, step: str = "") -> str:

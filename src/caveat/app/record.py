@@ -27,8 +27,8 @@ async def record(request: Request) -> Response:
         form = await form_of(request)
         try:
             if "allowed" not in form:
-                do = "say that you may see it"
-                raise CaveatError("this page is about a single person", do=do)
+                do, code = "say that you may see it", "app.record.refused"
+                raise CaveatError("this page is about a single person", do=do, code=code)
             told = (str(project.spec), form.get("row"), "yes" if "values" in form else "no")
             async with ONE:
                 content = await aside.answer("explain", *told, limit=LIMIT)

@@ -79,7 +79,8 @@ async def changes(request: Request) -> Response:
     """Show two releases side by side."""
     asked = [request.query_params.get(name, "") for name in ("before", "after")]
     if asked[0] == asked[1]:
-        raise CaveatError("these are one and the same release", do="choose two")
+        what, code = "these are one and the same release", "app.choice.duplicate"
+        raise CaveatError(what, do="choose two", code=code)
 
     def compared() -> Any:
         from caveat.release.review import side_by_side

@@ -42,12 +42,11 @@ async def run(request: Request) -> Response:
     busy = job["state"] in BUSY
     folder = project.release
     check = {"state": "none"} if busy else checked(project)
-    fits = check["state"] == "done"
     names: dict[str, Any] = {
         "job": job,
         "check": check,
         "result": {"verdict": "", "trial": ""} | (jobs.result_of(project, "run") or {}),
-        "plan": jobs.result_of(project, "check") if fits else None,
+        "plan": jobs.result_of(project, "check") if check["state"] == "done" else None,
         "fresh": project.is_fresh,
         "exists": folder is not None,
     }
@@ -65,9 +64,8 @@ async def cancel(request: Request) -> Response:
 async def report(request: Request) -> Response:
     """Show the report in a frame that can reach nothing."""
     project = project_of(request)
-    folder = project.release
+    folder, asked = project.release, request.query_params.get("version", "internal")
     there = [v for v, file in VERSIONS.items() if folder and place_in(folder, file).is_file()]
-    asked = request.query_params.get("version", "internal")
     names: dict[str, Any] = {
         "versions": [(version, WORDS[version]) for version in there],
         "chosen": asked if asked in there else next(iter(there), ""),

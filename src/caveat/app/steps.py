@@ -75,14 +75,15 @@ def _saved(
     with WRITING:
         now = project.text()
         if project.spec.exists() and "\ufffd" in now:
-            raise CaveatError("it is not UTF-8", where="release.toml", do="save it so first")
+            do, code = "save it so first", "spec.encoding.malformed"
+            raise CaveatError("it is not UTF-8", where="release.toml", do=do, code=code)
         try:
             mine = new(now)
         except UNFIT:
             if not mistakes_in(project):
                 raise
-            do = "mend them first: its page says which"
-            raise CaveatError("release.toml has mistakes", do=do) from None
+            do, code = "mend them first: its page says which", "spec.entry.malformed"
+            raise CaveatError("release.toml has mistakes", do=do, code=code) from None
         if form.get("was") != sha256(now):
             names = {"now": now, "mine": mine, "was": sha256(now), "project": project}
             return page(request, "both.html.j2", 409, changes=differing(now, mine), **names)

@@ -187,12 +187,11 @@ class Benchmark:
         # known when the benchmark goes on later.
         seed = release.release.seed
         if seed is None:
-            raise CaveatError(
-                "a benchmark needs a seed, or it could not be resumed",
-                where=release.document.where("release"),
-                do="add seed = 1 to [release]; the tables of a benchmark are trials, not releases",
+            release.document.fail(
+                ("release",), "a benchmark needs a seed, or it could not be resumed",
+                "add seed = 1 to [release]; the tables of a benchmark are trials, not releases",
                 code="spec.entry.absent",
-            )
+            )  # fmt: skip
         held = hold_out(table, release.release.held_out(table.n_rows), seed)
         return Split(table, *held, released, judged), seed
 

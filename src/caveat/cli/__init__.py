@@ -75,7 +75,12 @@ def _run() -> None:
         sys.argv[1:] = [before + hide_password(text) for before, text in map(_option, sys.argv[1:])]
         for argument in sys.argv[1:]:
             if not argument.isascii() and _is_odd(argument):
-                raise CaveatError("this is not UTF-8", where=argument, do="rename the file")
+                raise CaveatError(
+                    "this is not UTF-8",
+                    where=argument,
+                    do="rename the file",
+                    code="command.argument.malformed",
+                )
         _check_here()
         app()
     except CaveatError as error:
@@ -125,7 +130,9 @@ def _check_here() -> None:
     try:
         Path.cwd()
     except OSError:
-        raise CaveatError("the current folder is gone", do="change to another one") from None
+        raise CaveatError(
+            "the current folder is gone", do="change to another one", code="command.folder.absent"
+        ) from None
 
 
 def _option(argument: str) -> tuple[str, str]:

@@ -75,7 +75,11 @@ class _Attacks(TyperGroup):
         known = known_attacks()
         if cmd_name not in known:
             choices = ", ".join(known)
-            raise CaveatError(f"there is no attack {cmd_name!r}", do=f"choose among {choices}")
+            raise CaveatError(
+                f"there is no attack {cmd_name!r}",
+                do=f"choose among {choices}",
+                code="attack.name.unknown",
+            )
         return _command(known[cmd_name])
 
 
@@ -160,6 +164,7 @@ def _run(
             "remove it if the release was made row by row"
             if attack.attacker == "simulated"
             else "give the fitted model (--model), whose groups are attacked",
+            code="spec.entry.unsupported",
         )
     if attack.attacker == "strong":
         from caveat.cli.strong import attack_with_the_generator

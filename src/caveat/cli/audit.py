@@ -128,7 +128,10 @@ def _levels(given: Sequence[str] | None) -> dict[str, list[str]]:
         name, equals, value = text.partition("=")
         if not equals:
             raise CaveatError(
-                "a level is excluded as column=level", where="--exclude-level", do="name both"
+                "a level is excluded as column=level",
+                where="--exclude-level",
+                do="name both",
+                code="command.option.malformed",
             )
         out.setdefault(name, []).append(value)
     return out

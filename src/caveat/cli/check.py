@@ -61,10 +61,16 @@ def check(
             "a ledger and the name of the data belong together",
             where="--ledger, --dataset",
             do="give both, or neither",
+            code="command.option.absent",
         )
     for path in files:
         if status(path) is None:
-            raise CaveatError("there is no such file", where=str(path), do="check the name")
+            raise CaveatError(
+                "there is no such file",
+                where=str(path),
+                do="check the name",
+                code="outputs.file.absent",
+            )
     # Measuring rooms and the specification are large; --help does not need them.
     from caveat.outputs.checking import files_in
 
@@ -141,6 +147,7 @@ def _write(
             "the folder holds something that is no results of a check",
             where=str(folder),
             do="choose another folder",
+            code="outputs.folder.refused",
         )
     with release_folder(folder, force=force, inputs=inputs) as (draft, remarks):
         names = write_results(draft, files, checked, datetime.now().astimezone())

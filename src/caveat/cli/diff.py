@@ -34,7 +34,12 @@ def diff(
     """
     for path in (before, after):
         if not path.exists():
-            raise CaveatError("there is no such release", where=str(path), do="check the name")
+            raise CaveatError(
+                "there is no such release",
+                where=str(path),
+                do="check the name",
+                code="release.folder.absent",
+            )
     # The rooms of a release are loaded when there is one.
     from caveat.release.difference import diff_releases, files_of
     from caveat.report.difference import difference_page

@@ -56,6 +56,7 @@ def explain(
             "this is a folder, and a specification is needed: it says where the data are",
             where=str(spec),
             do=f"give the release.toml beside the data, and --release {spec}",
+            code="spec.file.type",
         )
     check_file(spec)
     from caveat.spec.spec import ReleaseSpec

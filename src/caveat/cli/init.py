@@ -58,6 +58,7 @@ def init(
         raise CaveatError(
             "init asks questions and needs a terminal",
             do="use caveat look FILE --out release.toml, which asks nothing",
+            code="command.terminal.absent",
         )
     check_output(out, force=True, inputs=[data])
     force = force or _may_replace(out)

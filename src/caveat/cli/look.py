@@ -106,7 +106,12 @@ def look(
         )
     elif codebook:
         what = "a code book goes with one file: a guarantee is for a single table"
-        raise CaveatError(what, where="--codebook", do="look at the files one by one")
+        raise CaveatError(
+            what,
+            where="--codebook",
+            do="look at the files one by one",
+            code="command.option.conflict",
+        )
     else:
         found, text = _look_at_several(file, reader, out, quiet=json_to == "-", every=every)
     document = json.dumps(found, indent=2, ensure_ascii=False, default=str)
@@ -198,7 +203,9 @@ def _look_at_several(
     """Look at files that belong together; return the report and the starter specification."""
     named = {name_of(path): path for path in files}
     if len(named) < len(files):
-        raise CaveatError("two files are called the same", do="name each of them once")
+        raise CaveatError(
+            "two files are called the same", do="name each of them once", code="data.file.duplicate"
+        )
     tables = {name: reader.release(path) for name, path in named.items()}
     from caveat.findings import look as look_at
     from caveat.findings.links import find_links

@@ -188,6 +188,7 @@ def _write_moved(
                 f"there is no column {name!r} in the data",
                 where="--keep",
                 do=hint(name, table.names),
+                code="data.column.unknown",
             )
     judged, public = judge(before), reader.schema.public
     left = [name for name in judged if name not in (*keep, *moved, *public)]
@@ -218,20 +219,28 @@ def _check_together(
             "either a table of moved places is measured, or places are moved now",
             where="MOVED, --move",
             do="give one of them",
+            code="command.option.conflict",
         )
     if keep and move is None:
-        raise CaveatError("nothing is written", where="--keep", do="leave it out, or add --move")
+        raise CaveatError(
+            "nothing is written",
+            where="--keep",
+            do="leave it out, or add --move",
+            code="command.option.unused",
+        )
     if (move is None) != (out is None):
         raise CaveatError(
             "moving places and a file for them belong together",
             where="--move, --out",
             do="give both, or neither",
+            code="command.option.absent",
         )
     if (target is None) != (zone is None and cell is None) or (zone and cell):
         raise CaveatError(
             "a prevalence needs a target, and zones by a column or by squares",
             where="--target, --zone, --cell",
             do="give --target COLUMN=VALUE and one of the other two",
+            code="command.option.absent",
         )
 
 
@@ -243,14 +252,24 @@ def _population(
 
     if path is None:
         if count is not None or grid is not None:
-            raise CaveatError("there is no population", where="--count, --grid", do="name its file")
+            raise CaveatError(
+                "there is no population",
+                where="--count, --grid",
+                do="name its file",
+                code="command.option.absent",
+            )
         return None
     table = reader.release(path)
     points = _complete(points_of(table, x, y), path)
     if count is None:
         return Population(points, None, grid)
     if not table[count].kind.is_number:
-        raise CaveatError("how many people must be numbers", where=str(path), column=count)
+        raise CaveatError(
+            "how many people must be numbers",
+            where=str(path),
+            column=count,
+            code="data.column.type",
+        )
     return Population(points, table[count].cell_numbers, grid)
 
 
@@ -265,12 +284,19 @@ def _zones(
         return None
     column, equals, value = target.partition("=")
     if not equals:
-        raise CaveatError(f"{target!r} is not of the form COLUMN=VALUE", where="--target")
+        raise CaveatError(
+            f"{target!r} is not of the form COLUMN=VALUE",
+            where="--target",
+            code="command.option.malformed",
+        )
     if path is None:
         return Zones(column, value, cell, zone or "")
     if zone is None:
         raise CaveatError(
-            "points with zones need the column that names them", where="--zones", do="add --zone"
+            "points with zones need the column that names them",
+            where="--zones",
+            do="add --zone",
+            code="command.option.absent",
         )
     table = reader.release(path)
     points = _complete(points_of(table, x, y), path)
@@ -281,7 +307,11 @@ def _complete(points: Floats, path: Path) -> Floats:
     missing = np.isnan(points[:, 0])
     if missing.any():
         raise CaveatError(
-            "a place is missing", where=str(path), row=int(missing.argmax()) + 1, do="take it out"
+            "a place is missing",
+            where=str(path),
+            row=int(missing.argmax()) + 1,
+            do="take it out",
+            code="place.coordinate.absent",
         )
     return points
 

@@ -136,6 +136,7 @@ class Reader:
                 ("protect", 0),
                 f"protect: caveat {command} does not carry out these protections",
                 "use caveat run, which protects and measures the tables, or remove [[protect]]",
+                code="spec.entry.unsupported",
             )
 
     def text_form(self, path: Path) -> TextForm:
@@ -204,5 +205,9 @@ def column_numbers(
         except ValueError:
             equals = ""
         if not equals or not name:
-            raise CaveatError(f"{text!r} is not of the form column=number", where=option)
+            raise CaveatError(
+                f"{text!r} is not of the form column=number",
+                where=option,
+                code="command.option.malformed",
+            )
     return out

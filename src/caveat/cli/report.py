@@ -78,6 +78,7 @@ def _evidence(release: Path) -> Path:
             f"the folder has no {EVIDENCE}",
             where=str(release),
             do="name the folder that caveat run has written",
+            code="evidence.file.absent",
         )
     return path_below(release, EVIDENCE, plain=False)
 

@@ -37,7 +37,12 @@ def serve(
 ) -> None:
     """Work in the browser: from a file to a report and a decision, on this machine alone."""
     if not folder.is_dir():
-        raise CaveatError("there is no such folder", where=str(folder), do="make it first")
+        raise CaveatError(
+            "there is no such folder",
+            where=str(folder),
+            do="make it first",
+            code="app.folder.absent",
+        )
     uvicorn = load_extra("uvicorn", "uvicorn", "app", "caveat app")
     load_extra("starlette", "starlette", "app", "caveat app")
     from caveat.app.server import create_app, warm_up
@@ -76,4 +81,6 @@ def _bound(port: int | None) -> socket.socket:
             bound.close()
             continue
         return bound
-    raise CaveatError("the port is taken", where=f"--port {port}", do="leave it out")
+    raise CaveatError(
+        "the port is taken", where=f"--port {port}", do="leave it out", code="app.port.conflict"
+    )

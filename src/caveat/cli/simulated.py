@@ -72,6 +72,7 @@ def _generator(name: str | None, reader: Reader, allow_command: bool) -> Generat
         raise CaveatError(
             "the attacker knows how the release was made",
             do="name a generator with --generator, or give --spec FILE.toml",
+            code="command.option.absent",
         )
     if name is None:
         assert reader.document is not None

@@ -49,6 +49,7 @@ def attack_with_the_generator(
         raise CaveatError(
             "the attacker knows how the release was made",
             do="give --model FILE.caveat, --spec FILE.toml, or both if the model was made with it",
+            code="command.option.absent",
         )
     table = reader.original(original)
     releases = [reader.release(path) for path in synthetic]

@@ -45,7 +45,11 @@ def study(
             console.out.print(Padding(told, (0, 0, 0, 2)))
         return
     if name not in STUDIES:
-        raise CaveatError(f"there is no study {name!r}", do=f"choose among {', '.join(STUDIES)}")
+        raise CaveatError(
+            f"there is no study {name!r}",
+            do=f"choose among {', '.join(STUDIES)}",
+            code="study.name.unknown",
+        )
     with console.progress() as bar:
         bar.add_task(f"running {name}", total=None)
         result = STUDIES[name].run(Output(out, force, read=data), data)

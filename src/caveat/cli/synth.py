@@ -213,6 +213,7 @@ def _check_names(
             "the specification names several tables",
             where=str(spec),
             do=f"use caveat synth {spec} --out FOLDER/",
+            code="spec.entry.unsupported",
         )
 
 
@@ -260,7 +261,10 @@ def _named(specification: Path, other: Path | None) -> tuple[Reader, Path]:
     """Return a specification that was given as the data, and the file that it names."""
     if other is not None:
         raise CaveatError(
-            "two specifications are named", where="--spec", do="name one of them, or the data"
+            "two specifications are named",
+            where="--spec",
+            do="name one of them, or the data",
+            code="command.option.conflict",
         )
     reader = Reader.of(specification)
     if reader.path is None and not reader.tables:
@@ -268,6 +272,7 @@ def _named(specification: Path, other: Path | None) -> tuple[Reader, Path]:
             "the specification names no data",
             where=str(specification),
             do="add [data] with path, or [tables]",
+            code="spec.entry.absent",
         )
     return reader, reader.path or specification
 
@@ -290,6 +295,7 @@ def _groups(named: str | None, reader: Reader) -> Groups | None:
             "the specification names another key in [groups]",
             where=f"--groups {named}",
             do="leave --groups out, or change [groups]",
+            code="command.option.conflict",
         )
     return Groups(named)
 
@@ -297,9 +303,17 @@ def _groups(named: str | None, reader: Reader) -> Groups | None:
 def _check_resume(model: Path | None, seed: int | None, key: Path | None, reader: Reader) -> None:
     """Refuse to go on with a run that cannot be found, or whose noise cannot."""
     if model is None:
-        raise CaveatError("--resume needs a place to keep columns", do="add --model NAME.caveat")
+        raise CaveatError(
+            "--resume needs a place to keep columns",
+            do="add --model NAME.caveat",
+            code="command.option.absent",
+        )
     if seed is None and key is None:
-        raise CaveatError("--resume needs the key of the interrupted run", do="add --key FILE")
+        raise CaveatError(
+            "--resume needs the key of the interrupted run",
+            do="add --key FILE",
+            code="command.option.absent",
+        )
     from caveat.synthesis.margins.promise import is_private
 
     if is_private(reader.synthesis):
@@ -307,6 +321,7 @@ def _check_resume(model: Path | None, seed: int | None, key: Path | None, reader
             "--resume does not go with a guarantee: noise cannot be drawn again, and would be paid "
             "for twice",
             do="leave --resume out",
+            code="command.option.conflict",
         )
 
 
@@ -314,7 +329,11 @@ def _refuse_for(section: str, **given: object) -> None:
     """Refuse options that have no meaning with a section."""
     for name, value in given.items():
         if value is not None:
-            raise CaveatError(f"--{name} does not go with [{section}]", do=f"leave --{name} out")
+            raise CaveatError(
+                f"--{name} does not go with [{section}]",
+                do=f"leave --{name} out",
+                code="command.option.conflict",
+            )
 
 
 def _fit(

@@ -228,6 +228,7 @@ def _rows(
             f"{' and '.join(tops)} have no parent: of which are these the rows?",
             where="rows",
             do="leave it out",
+            code="spec.entry.conflict",
         )
     if rows == "population":
         from caveat.spec.release_rows import population_of

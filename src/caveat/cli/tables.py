@@ -90,6 +90,7 @@ def _check(folder: Path, force: bool, inputs: list[Path]) -> None:
                 f"the folder holds something that is no table: {path.name}",
                 where=str(folder),
                 do="choose another folder",
+                code="outputs.folder.refused",
             )
 
 
@@ -155,7 +156,12 @@ def _names(told: TablesSpec) -> list[str]:
         # Not every system keeps names apart that differ in capitals only.
         if layout.file == ".csv" or layout.file.casefold() in map(str.casefold, names):
             entry = ("table", i, "name")
-            told.document.fail(entry, "the name makes no file name of its own", "use other letters")
+            told.document.fail(
+                entry,
+                "the name makes no file name of its own",
+                "use other letters",
+                code="spec.entry.duplicate",
+            )
         names.append(layout.file)
     return names
 
@@ -173,6 +179,7 @@ def _protected(told: TablesSpec, inner: Inner) -> tuple[list[Shown], dict[str, l
                 f"{method} is for counts without weights",
                 where=told.document.where("publication", "method"),
                 do='use method = "suppress"',
+                code="outputs.method.unsupported",
             )
         base, seed = told.options.get("base", 5), told.seed
         if method != "controlled rounding":
@@ -195,29 +202,37 @@ def _protected(told: TablesSpec, inner: Inner) -> tuple[list[Shown], dict[str, l
             inner, told.rules, earlier=earlier, share=told.options.get("share", 0.1),
             progress=lambda at, of: bar.update(task, completed=at, total=of),
         )  # fmt: skip
+    _refuse_leaks(done, told.document.path.name)
+    _say(done)
+    measure = "count" if inner.is_count else "total"
+    shown = shown_tables(done.cells, done.values, done.done.hidden, measure=measure)
+    return [one for i, one in enumerate(shown) if i not in told.published], reasons(done)
+
+
+def _refuse_leaks(done: Publication, where: str) -> None:
+    """Refuse tables from which hidden cells could be computed."""
     if done.leaks:
         raise CaveatError(
             f"single contributors could still compute {len(done.leaks)} hidden cells",
-            where=told.document.path.name,
+            where=where,
             do="use coarser codes or fewer tables; nothing was written",
+            code="outputs.cell.confidential",
         )
     if done.recovered:
         raise CaveatError(
             f"{len(done.recovered)} cells hidden by the rules follow from others",
-            where=told.document.path.name,
+            where=where,
             do="report this as a defect; nothing was written",
+            code="outputs.suppression.failed",
         )
     exact = [one for one in done.intervals if one.low == one.high]
     if exact:
         raise CaveatError(
             f"{len(exact)} hidden cells are known exactly: no other value fits what is shown",
-            where=told.document.path.name,
+            where=where,
             do='use coarser codes, fewer tables or zeros = "public"; nothing was written',
+            code="outputs.cell.confidential",
         )
-    _say(done)
-    measure = "count" if inner.is_count else "total"
-    shown = shown_tables(done.cells, done.values, done.done.hidden, measure=measure)
-    return [one for i, one in enumerate(shown) if i not in told.published], reasons(done)
 
 
 def _say(done: Publication) -> None:

@@ -65,6 +65,7 @@ def tune(
                 (section,),
                 f"{section}: the search compares settings row by row, on one table",
                 "search without it, on one table; or try settings of [synthesis] with caveat run",
+                code="spec.entry.unsupported",
             )
     check_outputs([*outputs, memory], force=True, inputs=reader.inputs)
     kept = context.with_resource(code_folders(work))
@@ -101,6 +102,7 @@ def _named(path: Path | None, spec: Path) -> Path:
             "the specification names no data",
             where=str(spec),
             do='write [data] and below it path = "file.csv"',
+            code="spec.entry.absent",
         )
     return path
 

@@ -89,7 +89,12 @@ class Decision:
         _check(self.to_dict(), "decision")
         if self.next_review is not None and self.next_review <= self.date:
             do = "name a later day, or none"
-            raise CaveatError("the next review is before the decision", where="decision", do=do)
+            raise CaveatError(
+                "the next review is before the decision",
+                where="decision",
+                do=do,
+                code="decision.entry.conflict",
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """Return what its file holds."""
@@ -122,7 +127,9 @@ def evidence_sha256(content: dict[str, Any]) -> str:
 
 def read_decision(path: str | Path) -> Decision:
     """Read and check the file of a decision."""
-    content = read_document(path, "write it as the page on the report says")
+    content = read_document(
+        path, "write it as the page on the report says", "decision.file.malformed"
+    )
     _check(content, str(path))
     return Decision(**{name: value for name, value in content.items() if name != "format"})
 
@@ -142,23 +149,36 @@ def write_decision(path: str | Path, decision: Decision, *, force: bool = False)
 def _check(content: Any, where: str) -> None:
     """Refuse what is no decision, with the first field that is not as it should be."""
     if not isinstance(content, dict):
-        raise CaveatError("this is no decision about a release", where=where, do=_do("decision"))
+        raise CaveatError(
+            "this is no decision about a release",
+            where=where,
+            do=_do("decision"),
+            code="decision.file.malformed",
+        )
     unknown = sorted(str(name) for name in set(content) - set(_FIELDS))
     if unknown:
         raise CaveatError(
             f"a decision has no field {unknown[0]!r}",
             where=where,
             do=f"its fields are {', '.join(_FIELDS)}",
+            code="decision.entry.unknown",
         )
     from jsonschema import Draft202012Validator  # a large library, and most have no decision yet
 
     for name, (_, kind) in _FIELDS.items():
         if name not in content:
-            raise CaveatError(f"{name} is missing", where=where, do=_do(name))
+            raise CaveatError(
+                f"{name} is missing", where=where, do=_do(name), code="decision.entry.absent"
+            )
         wrong = not Draft202012Validator(kind).is_valid(content[name])
         is_day = name in ("date", "next_review")
         if wrong or (is_day and not _is_day(content[name])):
-            raise CaveatError(f"{name} is not as it should be", where=where, do=_do(name))
+            raise CaveatError(
+                f"{name} is not as it should be",
+                where=where,
+                do=_do(name),
+                code="decision.entry.malformed",
+            )
 
 
 def _do(name: str) -> str:

@@ -50,13 +50,17 @@ def check(content: Any, where: str = "evidence") -> None:
     version = content.get("format") if isinstance(content, dict) else None
     if version is None:
         raise CaveatError(
-            "this is no evidence of a release", where=where, do="give a file that a run has written"
+            "this is no evidence of a release",
+            where=where,
+            do="give a file that a run has written",
+            code="evidence.file.malformed",
         )
     if version != FORMAT:
         raise CaveatError(
             f"it has another format than version {FORMAT}, the only one that is known here",
             where=where,
             do="read it with the version of Caveat that wrote it, or run the release again",
+            code="evidence.format.unsupported",
         )
     # A large library, and most commands have no evidence to check.
     from jsonschema import Draft202012Validator
@@ -71,6 +75,7 @@ def check(content: Any, where: str = "evidence") -> None:
             f"it does not follow the schema of version {FORMAT} ({error.validator})",
             where=f"{where}, {place}" if place else where,
             do="run the release again, or undo the change to the file",
+            code="evidence.entry.malformed",
         )
 
 
@@ -100,7 +105,9 @@ def write(path: str | Path, content: dict[str, Any], *, force: bool = False) -> 
 def read(path: str | Path) -> dict[str, Any]:
     """Read and check an evidence file; one that was right is not checked again."""
     raw = read_bytes(Path(path))
-    found: dict[str, Any] = _parsed(raw, path, "give the evidence.json of a release")
+    found: dict[str, Any] = _parsed(
+        raw, path, "give the evidence.json of a release", "evidence.file.malformed"
+    )
     mark = sha256(raw).digest()
     if mark not in _RIGHT:
         check(found, str(path))
@@ -108,13 +115,13 @@ def read(path: str | Path) -> dict[str, Any]:
     return found
 
 
-def read_document(path: str | Path, do: str) -> Any:
-    """Read a document; what to do if it is none is said by who needs it."""
-    return _parsed(read_bytes(Path(path)), path, do)
+def read_document(path: str | Path, do: str, code: str) -> Any:
+    """Read a document; what to do if it is none, and its code, are said by who needs it."""
+    return _parsed(read_bytes(Path(path)), path, do, code)
 
 
-def _parsed(raw: bytes, path: str | Path, do: str) -> Any:
+def _parsed(raw: bytes, path: str | Path, do: str, code: str) -> Any:
     try:
         return parse(raw)
     except ValueError:
-        raise CaveatError("this is no JSON file", where=str(path), do=do) from None
+        raise CaveatError("this is no JSON file", where=str(path), do=do, code=code) from None

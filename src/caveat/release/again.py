@@ -73,12 +73,14 @@ def _refuse_whole(spec: ReleaseSpec) -> None:
             "rows belong together here, and one of them cannot be looked at alone",
             where=where,
             do="use caveat attack strong, which asks about whole groups",
+            code="spec.entry.unsupported",
         )
     if is_private(spec.synthesis):
         raise CaveatError(
             "the noise of a guarantee cannot be drawn again, so that the release cannot be either",
             where=where,
             do="use caveat attack strong with --model",
+            code="spec.entry.unsupported",
         )
 
 
@@ -88,12 +90,14 @@ def _check_same(found: dict[str, Any], spec: ReleaseSpec, place: Path) -> None:
             "the tables were synthesised elsewhere: how is not known, and this attacker knows it",
             where=str(place),
             do="use caveat audit",
+            code="release.origin.unsupported",
         )
     if found["inputs"]["spec"]["sha256"] != hashlib.sha256(spec.text).hexdigest():
         raise CaveatError(
             "the release was made by another specification",
             where=str(spec.path),
             do=f"use the one in {place}, beside the data, or run the release again",
+            code="release.spec.mismatch",
         )
 
 
@@ -102,7 +106,10 @@ def _check_data(found: dict[str, Any], spec: ReleaseSpec, table: Table) -> None:
     own = described_file(spec.data.path, table)
     if found["inputs"]["data"]["sha256"] != own["sha256"]:
         raise CaveatError(
-            "the release was made from other data", where=own["name"], do="run it again"
+            "the release was made from other data",
+            where=own["name"],
+            do="run it again",
+            code="release.data.mismatch",
         )
 
 
@@ -115,6 +122,7 @@ def _seed(found: dict[str, Any] | None, spec: ReleaseSpec) -> int:
             "there is no release yet, and no seed in the specification",
             where=str(spec.output.folder),
             do="run the release first (caveat run), or name its folder (--release)",
+            code="release.seed.absent",
         )
     return seed
 
@@ -136,6 +144,7 @@ def _check_tables(
                     "the evidence lists a file that no release of this specification has",
                     where=str(place),
                     do="run the release again",
+                    code="evidence.file.mismatch",
                 )
             escape = spec.output.escape_formulas
             write(table.compact(), path, escape_formulas=escape, form=spec.text_form)
@@ -144,4 +153,5 @@ def _check_tables(
                     "the tables come out otherwise than they did: versions are others",
                     where=str(place),
                     do=f"use Caveat {found['software']['caveat']} and the packages in its evidence",
+                    code="release.table.mismatch",
                 )

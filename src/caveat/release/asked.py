@@ -30,7 +30,11 @@ def explain(spec: str, row: str, values: str) -> dict[str, Any]:
 
     number = row.replace(",", "")
     if not (number.isascii() and number.isdigit() and len(number) < 12 and int(number)):
-        raise CaveatError("a row is a whole number from 1", do="count the rows of the data file")
+        raise CaveatError(
+            "a row is a whole number from 1",
+            do="count the rows of the data file",
+            code="app.value.type",
+        )
     told = ReleaseSpec.from_toml(Path(spec))
     return explain_row(told, int(number), folder=told.output.folder, values=values == "yes")
 
@@ -75,7 +79,7 @@ def main(kind: str, *asked: str) -> None:
             warnings.simplefilter("ignore")
             found = {"answer": KINDS[kind](*asked)}
     except CaveatError as error:
-        found = {"mistake": str(error)}
+        found = {"mistake": str(error), "code": error.code}
     print(json.dumps(found))  # noqa: T201 (the pipe)
 
 

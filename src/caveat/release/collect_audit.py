@@ -109,6 +109,7 @@ def as_groups(
             "nothing is left to learn about a group",
             where=f"scenario {spec.name}",
             do="name other targets",
+            code="attack.target.absent",
         )
     return tuple(keys), targets
 

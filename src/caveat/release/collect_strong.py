@@ -273,7 +273,10 @@ class _Run:
     def _worst_by_simulation(self, target: str) -> Measurement:
         material, protect = self.material, self.spec.protect
         if material.drawn[0].n_rows != material.fitted.n_rows and len(protect):
-            raise CaveatError("a release with another number of rows is not simulated")
+            raise CaveatError(
+                "a release with another number of rows is not simulated",
+                code="attack.release.unsupported",
+            )
         copy = material.copies[0]
         records = self.signs.first(SIMULATED).tolist()
         attacker = StrongAttacker(

@@ -266,6 +266,7 @@ def write_dictionary(
             "a data dictionary has another extension",
             where=str(path),
             do=f"use {', '.join(FORMATS)}",
+            code="release.format.unknown",
         )
 
 

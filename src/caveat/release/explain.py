@@ -93,6 +93,7 @@ def _position(material: Material, row: int) -> int:
             f"there is no row {row:,}",
             where="record",
             do=f"choose from 1 to {material.original.n_rows:,}",
+            code="attack.record.unknown",
         )
     place = np.flatnonzero(material.rows == row - 1)
     if not len(place):
@@ -101,6 +102,7 @@ def _position(material: Material, row: int) -> int:
             "depends on it in nothing",
             where="record",
             do="choose a row that the release was made from",
+            code="release.row.unused",
         )
     return int(place[0])
 
@@ -112,7 +114,12 @@ def _notes(material: Material) -> list[str]:
     assert plan is not None
     reason = not_exact(drawn_columns(plan), steps)
     if reason is not None:
-        raise CaveatError(f"{reason}", where="explain", do="explain a release without it")
+        raise CaveatError(
+            f"{reason}",
+            where="explain",
+            do="explain a release without it",
+            code="attack.probability.unsupported",
+        )
     notes = [f"{BEFORE}"[0].upper() + f"{BEFORE}"[1:] + "."] if steps else []
     if len(material.drawn) > 1:
         notes.append(f"The {len(material.drawn)} tables of the release are taken together.")

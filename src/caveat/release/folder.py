@@ -158,7 +158,10 @@ def _behind(target: Path) -> Path:
     """Return the folder that a link leads to."""
     if status(target) is None and target.is_symlink():
         raise CaveatError(
-            "the output is a link to nothing", where=str(target), do="remove it or name a folder"
+            "the output is a link to nothing",
+            where=str(target),
+            do="remove it or name a folder",
+            code="release.folder.absent",
         )
     return target.resolve()
 
@@ -170,14 +173,20 @@ def check_target(target: Path, *, force: bool, inputs: Iterable[str | Path] = ()
         return
     if not target.is_dir():
         raise CaveatError(
-            "the output is a file, not a folder", where=str(target), do="choose another name"
+            "the output is a file, not a folder",
+            where=str(target),
+            do="choose another name",
+            code="release.folder.type",
         )
     if not any(target.iterdir()):
         return
     _refuse_inputs(target, inputs)
     if not force:
         raise CaveatError(
-            "the folder exists already", where=str(target), do="choose another or use --force"
+            "the folder exists already",
+            where=str(target),
+            do="choose another or use --force",
+            code="release.folder.exists",
         )
     foreign = sorted({*_held(target)} - _known(target) - {DECIDED})
     if foreign:
@@ -185,6 +194,7 @@ def check_target(target: Path, *, force: bool, inputs: Iterable[str | Path] = ()
             f"the folder holds something that no run has written: {foreign[0]}",
             where=str(target),
             do="move it away or choose another folder",
+            code="release.folder.refused",
         )
 
 
@@ -214,6 +224,7 @@ def _refuse_inputs(target: Path, inputs: Iterable[str | Path]) -> None:
                 f"the folder holds a file that this run reads: {file_of(path).name}",
                 where=str(target),
                 do="choose another folder; --force never replaces an input",
+                code="release.folder.refused",
             )
 
 
@@ -233,6 +244,7 @@ def _clear_up(target: Path) -> list[str]:
             "another run is about to write this folder",
             where=str(target),
             do="wait for it, or choose another folder",
+            code="release.folder.conflict",
         )
     for aside in sorted(target.parent.glob(f"{glob.escape(_aside(target))}*")):
         if target.exists():

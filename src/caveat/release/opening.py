@@ -52,7 +52,11 @@ _LIMITS: Mapping[Attacker | Literal["release"], tuple[str, ...]] = {
 def example(folder: Path, name: str) -> str:
     """Write an example table into a folder, and return the name of the file."""
     if name not in EXAMPLES:
-        raise CaveatError(f"there is no example {name!r}", do=f"use {', '.join(EXAMPLES)}")
+        raise CaveatError(
+            f"there is no example {name!r}",
+            do=f"use {', '.join(EXAMPLES)}",
+            code="data.example.unknown",
+        )
     from caveat import datasets
 
     table: Table = getattr(datasets, name)(rows=ROWS)
@@ -104,9 +108,11 @@ def _by_name(
     paths = [part for file in files for part in parts_of((folder / file).resolve())]
     named = {name_of(path): path for path in paths}
     if len(named) < len(paths):
-        raise CaveatError("two files are called the same", do="rename one of them")
+        raise CaveatError(
+            "two files are called the same", do="rename one of them", code="data.file.duplicate"
+        )
     if not named:
-        raise CaveatError("no file is named", do="choose one")
+        raise CaveatError("no file is named", do="choose one", code="app.file.absent")
     seen = {name: Path(os.path.relpath(path, folder)).as_posix() for name, path in named.items()}
     return {name: read_into(None, path, **form) for name, path in named.items()}, seen
 
@@ -127,7 +133,12 @@ def tables_by_spec(path: Path) -> tuple[dict[str, Table], Links | None]:
             {table.name: table.order for table in tables if table.order},
         )
     if data is None:
-        document.fail(("data",), "data: no file is named", 'write path = "…" in [data]')
+        document.fail(
+            ("data",),
+            "data: no file is named",
+            'write path = "…" in [data]',
+            code="spec.entry.absent",
+        )
     with document.reading(data.path, ("data", "path")):
         form: dict[str, Any] = data.form
         return {name_of(data.path): read_into(None, data.path, schema=schema, **form)}, None

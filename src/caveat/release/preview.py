@@ -32,7 +32,9 @@ def preview(spec: Path, folder: Path, rows: int = ROWS) -> list[dict[str, Any]]:
         How many rows are shown of each.
     """
     if not (folder / MANIFEST).is_file():
-        raise CaveatError("there is no release yet", do="run it first")
+        raise CaveatError(
+            "there is no release yet", do="run it first", code="release.folder.absent"
+        )
     released = read_evidence(place_in(folder, "evidence.json"))["release"]["files"]
     originals, _ = tables_by_spec(spec)
     shown = []

@@ -161,11 +161,20 @@ def decide(folder: Path, decision: Decision, *, stands: str = "", replace_it: bo
         raise CaveatError(
             "the evidence has become another one since it was looked at",
             do="read what it says now, then decide",
+            code="evidence.file.changed",
         )
     if stands != _stands(folder):
-        raise CaveatError("somebody else has decided meanwhile", do="read that decision first")
+        raise CaveatError(
+            "somebody else has decided meanwhile",
+            do="read that decision first",
+            code="decision.file.changed",
+        )
     if stands and not replace_it:
-        raise CaveatError("there is a decision already", do="say that it is to be replaced")
+        raise CaveatError(
+            "there is a decision already",
+            do="say that it is to be replaced",
+            code="decision.file.exists",
+        )
     write_decision(folder / DECIDED, decision, force=replace_it)
 
 

@@ -174,12 +174,18 @@ class Release:
 def _check_part(only: str | None, synthetic: Sequence[str | Path] | None) -> None:
     """Refuse a part that no run has, and tables made elsewhere in a run that makes its own."""
     if only not in (None, "audit"):
-        raise CaveatError(f"there is no part {only!r} of a run", where="only", do="use 'audit'")
+        raise CaveatError(
+            f"there is no part {only!r} of a run",
+            where="only",
+            do="use 'audit'",
+            code="release.setting.unknown",
+        )
     if synthetic is not None and only != "audit":
         raise CaveatError(
             "tables that were made elsewhere are audited, not made again",
             where="synthetic",
             do="add --only audit",
+            code="release.setting.conflict",
         )
 
 
@@ -388,6 +394,7 @@ class Run:
                 "the original and the synthetic tables have no column in common",
                 where=self.spec.document.where("data"),
                 do="check the files",
+                code="data.column.mismatch",
             )
         self.judged = judge(table)
         self.spec.check(table, released=common)

@@ -124,6 +124,7 @@ class TablesRun(Run):
             ("tables",),
             "tables that were made elsewhere are measured one by one, and [tables] names several",
             "name one of them as path in [data], and what its rows belong to as key in [groups]",
+            code="spec.entry.unsupported",
         )
 
     def _attacked(self, material: TablesMaterial, scenario: ScenarioSpec, number: int) -> Collected:
@@ -200,6 +201,7 @@ class TablesRun(Run):
                         ("tables", table.name, "file"),
                         f"tables.{table.name}.file: two files would be called {name}",
                         "rename one, or leave formats out of [output]",
+                        code="release.file.duplicate",
                     )
                 seen.add(name)
 

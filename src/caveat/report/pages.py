@@ -124,6 +124,7 @@ def written(path: Path) -> Callable[[Page], str]:
             "a page is written as HTML, Markdown or text",
             where=str(path),
             do=f"let the name end in {', '.join(forms)}",
+            code="release.format.unknown",
         )
     return found
 

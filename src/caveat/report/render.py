@@ -183,7 +183,10 @@ def _sections(
 ) -> tuple[Evidence, list[Section]]:
     if version not in ("internal", "external"):
         raise CaveatError(
-            f"there is no version {version!r}", where="report", do="use internal or external"
+            f"there is no version {version!r}",
+            where="report",
+            do="use internal or external",
+            code="release.report.unknown",
         )
     outside = version == "external"
     content = external(dict(evidence)) if outside else evidence

@@ -35,11 +35,12 @@ __all__ = [
 
 
 class Problem(NamedTuple):
-    """What is wrong with an entry, and what to do."""
+    """What is wrong with an entry, what to do, and the code of the error."""
 
     entry: Entry
     what: str
-    do: str | None = None
+    do: str | None
+    code: str
 
 
 class EntryKind(Protocol):
@@ -66,10 +67,17 @@ def dotted(entry: Entry) -> str:
     return ".".join(part for part in entry if isinstance(part, str))
 
 
-def _wrong(kind: EntryKind, entry: Entry) -> list[Problem]:
+TYPE, RANGE, EMPTY = "spec.entry.type", "spec.entry.range", "spec.entry.empty"
+
+
+def _wrong(kind: EntryKind, entry: Entry, code: str) -> list[Problem]:
     last = entry[-1] if entry else ""
     item = f": item {last + 1}" if isinstance(last, int) else ""
-    return [Problem(entry, f"{dotted(entry)}{item} must be {kind.words}")]
+    return [Problem(entry, f"{dotted(entry)}{item} must be {kind.words}", None, code)]
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True)
@@ -84,7 +92,7 @@ class Text:
 
     def problems(self, value: Any, entry: Entry) -> list[Problem]:
         good = isinstance(value, str) and (bool(value.strip()) or not self.filled)
-        return [] if good else _wrong(self, entry)
+        return [] if good else _wrong(self, entry, EMPTY if isinstance(value, str) else TYPE)
 
     def schema(self) -> dict[str, Any]:
         return {"type": "string"} | ({"minLength": 1} if self.filled else {})
@@ -122,9 +130,9 @@ class Choice:
         if isinstance(value, str) and value in (*self.among, *self.also):
             return []
         if not isinstance(value, str):
-            return _wrong(self, entry)
+            return _wrong(self, entry, TYPE)
         what = f"{dotted(entry)}: there is no {self.noun} {value!r}"
-        return [Problem(entry, what, hint(value, self.among, self.see))]
+        return [Problem(entry, what, hint(value, self.among, self.see), "spec.value.unknown")]
 
     def schema(self) -> dict[str, Any]:
         return {"enum": [*self.among, *self.also]}
@@ -141,8 +149,8 @@ class Whole:
         return f"a whole number, {self.least} or more"
 
     def problems(self, value: Any, entry: Entry) -> list[Problem]:
-        good = isinstance(value, int) and not isinstance(value, bool) and value >= self.least
-        return [] if good else _wrong(self, entry)
+        good = _is_whole(value) and value >= self.least
+        return [] if good else _wrong(self, entry, RANGE if _is_whole(value) else TYPE)
 
     def schema(self) -> dict[str, Any]:
         return {"type": "integer", "minimum": self.least}
@@ -167,13 +175,13 @@ class Number:
         )
 
     def problems(self, value: Any, entry: Entry) -> list[Problem]:
-        good = isinstance(value, int | float) and not isinstance(value, bool)
-        good = good and abs(value) <= sys.float_info.max  # a whole number may be larger still
+        is_number = isinstance(value, float) or _is_whole(value)
+        good = is_number and abs(value) <= sys.float_info.max  # a whole number may be larger still
         if good and self.share:
             good = isinstance(value, float) and 0 < value < 1
         good = good and (self.least is None or value >= self.least)
         good = good and not (self.above and value == self.least)
-        return [] if good else _wrong(self, entry)
+        return [] if good else _wrong(self, entry, RANGE if is_number else TYPE)
 
     def schema(self) -> dict[str, Any]:
         if self.share:
@@ -189,7 +197,7 @@ class Flag:
     words = "true or false"
 
     def problems(self, value: Any, entry: Entry) -> list[Problem]:
-        return [] if isinstance(value, bool) else _wrong(self, entry)
+        return [] if isinstance(value, bool) else _wrong(self, entry, TYPE)
 
     def schema(self) -> dict[str, Any]:
         return {"type": "boolean"}
@@ -202,7 +210,7 @@ class Plain:
     words = "a single value"
 
     def problems(self, value: Any, entry: Entry) -> list[Problem]:
-        return _wrong(self, entry) if isinstance(value, list | tuple | dict) else []
+        return _wrong(self, entry, TYPE) if isinstance(value, list | tuple | dict) else []
 
     def schema(self) -> dict[str, Any]:
         return {"type": ["string", "number", "boolean"]}
@@ -224,10 +232,10 @@ class Many:
         return f"a list of {self.noun}" + (" that is not empty" if self.least else "")
 
     def problems(self, value: Any, entry: Entry) -> list[Problem]:
-        if not isinstance(value, list | tuple) or len(value) < self.least:
-            return _wrong(self, entry)
-        if self.exactly not in (None, len(value)):
-            return _wrong(self, entry)
+        if not isinstance(value, list | tuple):
+            return _wrong(self, entry, TYPE)
+        if len(value) < self.least or self.exactly not in (None, len(value)):
+            return _wrong(self, entry, RANGE if value else EMPTY)
         return [p for i, item in enumerate(value) for p in self.item.problems(item, (*entry, i))]
 
     def schema(self) -> dict[str, Any]:
@@ -253,11 +261,12 @@ class Named:
 
     def problems(self, value: Any, entry: Entry) -> list[Problem]:
         if not isinstance(value, dict):
-            return _wrong(self, entry)
+            return _wrong(self, entry, TYPE)
         found: list[Problem] = []
         for name, item in value.items():
             unknown = [] if self.names is None else self.names.problems(name, entry)
-            found += [problem._replace(entry=(*entry, name)) for problem in unknown]
+            code = "spec.entry.unknown"
+            found += [one._replace(entry=(*entry, name), code=code) for one in unknown]
             found += [] if unknown else self.item.problems(item, (*entry, name))
         return found
 
@@ -281,7 +290,9 @@ class Either:
         if [] in found:
             return []
         inside = [each for each in found if len(each[0].entry) > len(entry)]
-        return inside[0] if inside else _wrong(self, entry)
+        # A kind that fits but for its range says more than those that do not fit at all.
+        codes = (each[0].code for each in found if each[0].code != TYPE)
+        return inside[0] if inside else _wrong(self, entry, next(codes, TYPE))
 
     def schema(self) -> dict[str, Any]:
         return {"anyOf": [kind.schema() for kind in self.kinds]}
@@ -335,7 +346,7 @@ class Group:
 
     def problems(self, value: Any, entry: Entry) -> list[Problem]:
         if not isinstance(value, dict):
-            return _wrong(self, entry)
+            return _wrong(self, entry, TYPE)
         place = f"[{dotted(entry)}]" if entry else "a specification"
         noun = "key" if entry else "section"
         found = [
@@ -343,6 +354,7 @@ class Group:
                 (*entry, name),
                 f"there is no {noun} {name!r} in {place}",
                 hint(name, tuple(self.keys)),
+                "spec.entry.unknown",
             )
             for name in value
             if name not in self.keys and not self.open
@@ -373,12 +385,12 @@ class Group:
 
 
 def _lacking(name: str, key: Key, entry: Entry) -> Problem:
+    code = "spec.entry.absent"
     if entry:
-        return Problem(
-            entry, f"{dotted((*entry, name))} is missing", f"it must be {key.kind.words}"
-        )
+        what = f"{dotted((*entry, name))} is missing"
+        return Problem(entry, what, f"it must be {key.kind.words}", code)
     section = f"[[{name}]]" if isinstance(key.kind, Many) else f"[{name}]"
-    return Problem(entry, f"the section {section} is missing", f"add {section}")
+    return Problem(entry, f"the section {section} is missing", f"add {section}", code)
 
 
 def _default(key: Key) -> dict[str, Any]:

@@ -42,6 +42,7 @@ def check_against(
                     ("release", "control"),
                     f"release.control: {held_out:,} of {table.n_rows:,} records would be held out",
                     "leave records on both sides",
+                    code="spec.entry.range",
                 )
         declared = ((("columns", name), name) for name in spec.schema.columns)
         with mistakes.caught():
@@ -86,6 +87,7 @@ def _scenarios(spec: ReleaseSpec, known: Sequence[str], released: Sequence[str])
                         entry,
                         f"{dotted(entry)}: {name} is not released",
                         "what is not in the release cannot be compared: name another column",
+                        code="release.column.absent",
                     )
 
 
@@ -131,7 +133,12 @@ def _columns(document: Document, known: Sequence[str], places: Iterable[tuple[En
             with mistakes.caught():
                 if name not in known:
                     what = f"{dotted(entry)}: the data have no column {name!r}"
-                    document.fail(entry, what, hint(name, known, "caveat look FILE"))
+                    document.fail(
+                        entry,
+                        what,
+                        hint(name, known, "caveat look FILE"),
+                        code="data.column.unknown",
+                    )
 
 
 def _of_synthesis(document: Document) -> Iterable[tuple[Entry, str]]:

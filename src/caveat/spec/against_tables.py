@@ -66,10 +66,16 @@ def check_tables(spec: ReleaseSpec, linked: Linked) -> OfTables:
             f"tables: {' and '.join(linked.roots) or 'none'} stand by themselves: a release "
             "protects the rows of one table, and all that belongs to them",
             "link them, declare public lists as lookup = true, or make a release of each",
+            code="spec.link.absent",
         )
     joined = joined_of(linked)
     if not joined.tables:
-        document.fail(("tables",), "tables: they hold nothing but keys", "name tables with data")
+        document.fail(
+            ("tables",),
+            "tables: they hold nothing but keys",
+            "name tables with data",
+            code="data.table.empty",
+        )
     n_rows = linked.tables[linked.roots[0]].n_rows
     held_out = spec.release.held_out(n_rows)
     if spec.release.control is not None and not 0 < held_out < n_rows:
@@ -78,6 +84,7 @@ def check_tables(spec: ReleaseSpec, linked: Linked) -> OfTables:
             f"release.control: {held_out:,} of {n_rows:,} rows of {linked.roots[0]} would be held "
             "out",
             "leave rows on both sides",
+            code="spec.entry.range",
         )
     with document.at("synthesis"):
         plan = Synthesizer.of(spec.options).plan(linked)
@@ -107,6 +114,7 @@ def _scenarios(spec: ReleaseSpec, found: OfTables) -> Iterator[ScenarioSpec]:
                 (*entry, "table"),
                 f"scenario.table: {scenario.table} has no column that is drawn",
                 f"choose {' or '.join(joined.tables)}",
+                code="data.table.empty",
             )
         holding = joined.holding(columns)
         if scenario.unit:
@@ -116,13 +124,17 @@ def _scenarios(spec: ReleaseSpec, found: OfTables) -> Iterator[ScenarioSpec]:
                 if name not in joined.names(scenario.table):
                     what = f"rows of {scenario.table} have no column {name!r}"
                     document.fail(
-                        place, f"{dotted(place)}: {what}", _elsewhere(joined, name, columns)
+                        place,
+                        f"{dotted(place)}: {what}",
+                        _elsewhere(joined, name, columns),
+                        code="data.column.unknown",
                     )
             if scenario.unit and scenario.table == joined.root:
                 document.fail(
                     (*entry, "unit"),
                     f"scenario.unit: a row of {joined.root} is a group by itself",
                     "leave unit out, or name a table whose rows belong to it",
+                    code="spec.entry.conflict",
                 )
             holding = (scenario.table,)
         if not holding:
@@ -131,6 +143,7 @@ def _scenarios(spec: ReleaseSpec, found: OfTables) -> Iterator[ScenarioSpec]:
                 entry,
                 f"scenario: there is no table whose rows have all these columns{unit}",
                 "name columns of one table and of those that its rows belong to",
+                code="data.column.conflict",
             )
         yield replace(scenario, table=holding[0])
 
@@ -144,6 +157,7 @@ def _refuse_numbers(spec: ReleaseSpec, found: OfTables, columns: Mapping[str, En
                 entry,
                 f"{dotted(entry)}: {name} is no column of a file",
                 "the strong attacker learns it from nothing but the rows: ask for another target",
+                code="attack.target.unsupported",
             )
 
 
@@ -161,12 +175,18 @@ def _check_column(spec: ReleaseSpec, found: OfTables, entry: Entry, name: str) -
         called = joined.called(name)
         what = f"several tables have a column {name!r}" if called else f"no table has {name!r}"
         do = f"write {' or '.join(called)}" if called else hint(name, every)
-        document.fail(entry, f"{dotted(entry)}: {what}", do)
+        document.fail(
+            entry,
+            f"{dotted(entry)}: {what}",
+            do,
+            code="data.column.duplicate" if called else "data.column.unknown",
+        )
     if name not in found.released(joined.home(name)[0]):
         document.fail(
             entry,
             f"{dotted(entry)}: {name} is not released",
             "what is not in the release cannot be compared: name another column",
+            code="release.column.absent",
         )
 
 
@@ -222,12 +242,15 @@ def _table_of_rule(spec: ReleaseSpec, found: OfTables, name: str, rule: EditRule
         entry = ("utility", "rules", name, "group")
         if rule.group != joined.key:
             what = f"utility.rules: rows of several tables belong together by {joined.key}"
-            spec.document.fail(entry, what, f'write group = "{joined.key}"')
+            spec.document.fail(
+                entry, what, f'write group = "{joined.key}"', code="spec.entry.mismatch"
+            )
         tables = tuple(table for table in tables if table != joined.root)
     if not tables:
         spec.document.fail(
             ("utility", "rules", name),
             "utility.rules: there is no table whose rows have all these columns",
             "name columns of one table and of those that its rows belong to",
+            code="data.column.conflict",
         )
     return tables[0]

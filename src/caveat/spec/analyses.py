@@ -107,7 +107,9 @@ def read_utility(document: Document, *, copies: int) -> UtilitySpec:
             if is_lacking:
                 place = given["measures"].index(name) if key == "measures" else name
                 what = f"utility.{key}: {name} needs {example.partition(' ')[0]}"
-                document.fail(("utility", key, place), what, f"add {example}")
+                document.fail(
+                    ("utility", key, place), what, f"add {example}", code="spec.entry.absent"
+                )
     usual = [
         name
         for name, measure in MEASURES.items()
@@ -136,6 +138,7 @@ def read_map(document: Document, scenarios: Sequence[ScenarioSpec]) -> MapSpec |
             ("map",),
             "map: no scenario can be drawn",
             f"add one about rows whose attacker is {' or '.join(drawn)}",
+            code="spec.entry.absent",
         )
     name = given.setdefault("scenario", next(iter(named)))
     if name not in named:
@@ -145,6 +148,7 @@ def read_map(document: Document, scenarios: Sequence[ScenarioSpec]) -> MapSpec |
         document.fail(
             ("map", "scenario"), f"map.scenario: the scenario {name!r} {what}",
             hint(name, tuple(named)),
+            code="spec.value.unsupported" if known else "spec.value.unknown",
         )  # fmt: skip
     strong = named[name].attacker == "strong"
     risk = given.setdefault("risk", "posterior" if strong else "DiSCO")
@@ -159,6 +163,7 @@ def read_map(document: Document, scenarios: Sequence[ScenarioSpec]) -> MapSpec |
             ("map", "risk"),
             f"map.risk: there is no {risk} of the attacker {kind!r}",
             f"use {other}",
+            code="spec.entry.conflict",
         )
     check_tried(document, "map")
     return MapSpec(**given)

@@ -98,12 +98,14 @@ class BenchmarkSpec:
                     (section,),
                     f"{section}: a benchmark compares generators row by row, on one table",
                     "run the release itself (caveat run), or name one table and leave its key out",
+                    code="spec.entry.unsupported",
                 )
         if release.protect:
             document.fail(
                 ("protect", 0),
                 "protect: a benchmark compares generators as they are",
                 "remove it, or give a generator of ours settings with protect",
+                code="spec.entry.unsupported",
             )
         written = document.content.get("output", {})
         output = replace(
@@ -138,6 +140,7 @@ def refuse_commands(document: Document, label: str | None = None) -> None:
                 f"this would start a command with the confidential data: {one.command}",
                 "read it, and add --allow-command (allow_command=True) if you trust it; or use a "
                 "generator that you have installed (caveat generator add)",
+                code="generator.command.refused",
             )
 
 
@@ -145,7 +148,10 @@ def _generators(document: Document) -> tuple[GeneratorSpec, ...]:
     entries = document.content.get("generator", ())
     if not entries:
         document.fail(
-            (), "no generator is named", 'add [[generator]] and below it name = "guarded"'
+            (),
+            "no generator is named",
+            'add [[generator]] and below it name = "guarded"',
+            code="spec.entry.absent",
         )
     found: list[GeneratorSpec] = []
     for i, entry in enumerate(entries):
@@ -155,6 +161,7 @@ def _generators(document: Document) -> tuple[GeneratorSpec, ...]:
                 ("generator", i, "name"),
                 f"generator: two are called {made.label!r}",
                 "give each a label of its own",
+                code="spec.entry.duplicate",
             )
         found.append(made)
     return tuple(found)

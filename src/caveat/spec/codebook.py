@@ -194,14 +194,20 @@ def read_codebook(path: str | Path, *, decimal: str = ".", encoding: str = "utf-
         }
         if not found:
             what = "the file has no value labels that say what a column can be"
-            raise CaveatError(what, where=str(path), do=f"give a table: {FORM}")
+            raise CaveatError(
+                what, where=str(path), do=f"give a table: {FORM}", code="spec.codebook.empty"
+            )
         return Codebook(found)
     as_text = Schema({name: ColumnSchema(Kind.TEXT) for name in FIELDS})
     table = read_into(None, path, schema=as_text, decimal=decimal, encoding=encoding, partial=True)
     if "column" not in table or not (VALUE in table or all(name in table for name in RANGE)):
-        raise CaveatError("this is no code book", where=str(path), do=FORM)
+        raise CaveatError(
+            "this is no code book", where=str(path), do=FORM, code="spec.codebook.malformed"
+        )
     if not table.n_rows:
-        raise CaveatError("the code book has no lines", where=str(path), do=FORM)
+        raise CaveatError(
+            "the code book has no lines", where=str(path), do=FORM, code="spec.codebook.empty"
+        )
     return Codebook(_columns(table, str(path), decimal))
 
 
@@ -232,20 +238,38 @@ def _add(draft: _Draft, line: Mapping[str, str], decimal: str) -> None:
     value, limits = line[VALUE], [line[name].strip() for name in RANGE]
     missing = FLAGS.get(line["missing"].strip().lower())
     if not line["column"]:
-        raise CaveatError("the line names no column", do="write which one it is about")
+        raise CaveatError(
+            "the line names no column",
+            do="write which one it is about",
+            code="spec.codebook.malformed",
+        )
     if missing is None:
-        raise CaveatError("missing is neither yes nor no", do="write yes, no or nothing")
+        raise CaveatError(
+            "missing is neither yes nor no",
+            do="write yes, no or nothing",
+            code="spec.codebook.malformed",
+        )
     if any(limits):
         if value or missing:
             what = "the line has a range, and a value or a missing code too"
-            raise CaveatError(what, do="give each a line of its own")
+            raise CaveatError(what, do="give each a line of its own", code="spec.codebook.conflict")
         if draft.range:
-            raise CaveatError("the column has two ranges", do="keep one of them")
+            raise CaveatError(
+                "the column has two ranges", do="keep one of them", code="spec.codebook.duplicate"
+            )
         draft.range = _range(limits, decimal, line["column"])
     elif not value and not missing:
-        raise CaveatError("the line has no value and no range", do="give one, or take it out")
+        raise CaveatError(
+            "the line has no value and no range",
+            do="give one, or take it out",
+            code="spec.codebook.malformed",
+        )
     elif value in draft.levels or value in draft.missing:
-        raise CaveatError("the value is listed twice", do="take one of the lines out")
+        raise CaveatError(
+            "the value is listed twice",
+            do="take one of the lines out",
+            code="spec.codebook.duplicate",
+        )
     elif not missing:
         draft.levels[value] = None
     else:  # without a value it declares the empty cell
@@ -254,6 +278,7 @@ def _add(draft: _Draft, line: Mapping[str, str], decimal: str) -> None:
         raise CaveatError(
             "the column has values and a range",
             do="keep one of them; codes for missing beside a range have missing = yes",
+            code="spec.codebook.conflict",
         )
 
 

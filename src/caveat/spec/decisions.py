@@ -205,7 +205,9 @@ def decide(text: str, found: Found, choice: int | None, sequence: Sequence[str] 
     if choice is not None:
         known = choices(found, content)
         if not 0 <= choice < len(known):
-            raise CaveatError("there is no such choice", do="load the page again")
+            raise CaveatError(
+                "there is no such choice", do="load the page again", code="app.choice.unknown"
+            )
         changes = known[choice][1]
         return edited(bare, changes) if changes else f"{bare.rstrip()}\n{_note(found, ACCEPTED)}\n"
     for _, changes in choices(found, content):

@@ -60,9 +60,9 @@ class Document:
         """Return file and line of an entry, as errors name them."""
         return f"{self.path.name}, line {self.line(*entry)}"
 
-    def fail(self, entry: Entry, what: str, do: str | None = None) -> NoReturn:
+    def fail(self, entry: Entry, what: str, do: str | None = None, *, code: str) -> NoReturn:
         """Raise an error about an entry."""
-        raise CaveatError(what, where=self.where(*entry), do=do)
+        raise CaveatError(what, where=self.where(*entry), do=do, code=code)
 
     def check(self, sections: Iterable[str] | None = None, table: Group | None = None) -> None:
         """Hold the content against the table: all, or some sections that need not be whole.
@@ -93,7 +93,7 @@ class Document:
         with Mistakes() as mistakes:
             for problem in sorted(problems, key=lambda p: self.line(*p.entry)):
                 with mistakes.caught():
-                    self.fail(problem.entry, problem.what, problem.do)
+                    self.fail(problem.entry, problem.what, problem.do, code=problem.code)
 
     @contextmanager
     def at(self, *entry: str | int) -> Iterator[None]:

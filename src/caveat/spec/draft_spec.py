@@ -177,7 +177,9 @@ def located(document: Document, *before: str | int) -> Iterator[None]:
     except CaveatError as error:
         entry = (*before, *error.entry)
         name = dotted(entry)
-        document.fail(entry, f"{name}: {error.what}" if name else error.what, error.do)
+        document.fail(
+            entry, f"{name}: {error.what}" if name else error.what, error.do, code=error.code
+        )
 
 
 def with_plan(name: str, settings: Mapping[str, Any], folder: Path) -> tuple[str, dict[str, Any]]:
@@ -233,13 +235,19 @@ class _Reading:
         wrong = [k for kind in kinds for k in numbers if k not in allowed[kind]]
         if len(kinds) == 2 or wrong:
             what = f"{name} has {kinds[0]} and {(wrong or kinds[1:])[0]}"
-            self.document.fail((*entry, (wrong or kinds[1:])[0]), what, "a column is one thing")
+            self.document.fail(
+                (*entry, (wrong or kinds[1:])[0]),
+                what,
+                "a column is one thing",
+                code="spec.entry.conflict",
+            )
         told = {k: given[k] for k in (*numbers, "weight") if k in given}
         if "total" in told:
             if rows is None or "mean" in told:
                 self.document.fail(
                     (*entry, "total"), f"{name} has a total " + ("and a mean" if rows else
                     "of nobody knows how many rows"), "drop one" if rows else "add rows = 1000",
+                    code="spec.entry.conflict" if rows else "spec.entry.absent",
                 )  # fmt: skip
             told["mean"] = told.pop("total") / rows
         shares = self._shares((*entry, "shares"), given.get("shares", {}))
@@ -278,7 +286,7 @@ class _Reading:
                 if name not in header[:-1]:
                     what = f"{dotted(where)}: {given['file']} has no column {name!r}"
                     self.document.fail(where, what, "its columns are those of the table, then "
-                                       "the number")  # fmt: skip
+                                       "the number", code="data.column.unknown")  # fmt: skip
             for line, parts in lines:
                 cell = tuple(parts[header.index(name)] for name in by)
                 self._enter(cells, cell, self._number(where, given["file"], line, parts[-1]), where)
@@ -288,7 +296,7 @@ class _Reading:
             is_number = isinstance(number, int | float) and not isinstance(number, bool)
             if len(one) != len(by) + 1 or not is_number:
                 what = f"table.cells: a cell is {len(by)} levels and a number"
-                self.document.fail(place, what, "write it so")
+                self.document.fail(place, what, "write it so", code="draft.cell.malformed")
             self._enter(cells, tuple(map(str, one[:-1])), float(number), place)
         return PublishedTable(by, cells, given.get("weight", 1.0))
 
@@ -298,10 +306,10 @@ class _Reading:
     ) -> None:  # fmt: skip
         if not all(cell):
             what = f"{dotted(tuple(entry))}: a level has no name"
-            self.document.fail(tuple(entry), what, "give it one")
+            self.document.fail(tuple(entry), what, "give it one", code="draft.level.empty")
         if cell in cells:
             what = f"{dotted(tuple(entry))}: {', '.join(cell)} is there twice"
-            self.document.fail(tuple(entry), what, "drop one")
+            self.document.fail(tuple(entry), what, "drop one", code="draft.cell.duplicate")
         cells[cell] = number
 
     def correlations(self, i: int, given: Mapping[str, Any]) -> Correlations:
@@ -314,16 +322,25 @@ class _Reading:
             names = tuple(header[1:])
             if [line[0] for _, line in lines] != list(names):
                 what = f"{dotted(where)}: the lines of {given['file']} are not its columns"
-                self.document.fail(where, what, "name them alike, in the same order")
+                self.document.fail(
+                    where, what, "name them alike, in the same order", code="draft.matrix.mismatch"
+                )
             matrix = [[self._number(where, given["file"], n, cell, empty=True) for cell in line[1:]]
                       for n, line in lines]  # fmt: skip
             return Correlations(names, np.array(matrix), **more)
         if "columns" not in given:
-            self.document.fail(entry, "correlation.columns is missing", "name the columns")
+            self.document.fail(
+                entry,
+                "correlation.columns is missing",
+                "name the columns",
+                code="spec.entry.absent",
+            )
         sizes = {len(line) for line in given["matrix"]}
         if sizes != {len(given["matrix"])}:
             what = "correlation.matrix: its lines differ in length, or are not as many as long"
-            self.document.fail((*entry, "matrix"), what, "give all of the matrix")
+            self.document.fail(
+                (*entry, "matrix"), what, "give all of the matrix", code="draft.matrix.malformed"
+            )
         whole = np.array(given["matrix"], np.float64)
         return Correlations(tuple(given["columns"]), whole, **more)
 
@@ -347,7 +364,9 @@ class _Reading:
         if sum(key in given for key in keys) != 1:
             kind = str(entry[0])
             what = f"{kind} needs {' or '.join(keys)}, one of them"
-            self.document.fail(tuple(entry), what, f"add {keys[0]} = …, or drop one")
+            several = any(key in given for key in keys)
+            code = "spec.entry.conflict" if several else "spec.entry.absent"
+            self.document.fail(tuple(entry), what, f"add {keys[0]} = …, or drop one", code=code)
 
     def _lines(
         self, entry: Sequence[str | int], name: str, *, least: int
@@ -367,20 +386,31 @@ class _Reading:
                         self.document.fail(
                             entry, f"{dotted(entry)}: {name} has more than {MOST_LINES:,} lines",
                             "published numbers are few: is this a file of microdata?",
+                            code="draft.file.too-large",
                         )  # fmt: skip
                     if any(cell.strip() for cell in line):
                         found.append((n, [cell.strip() for cell in line]))
         except (OSError, UnicodeDecodeError, csv.Error, ValueError) as error:
             reason = getattr(error, "strerror", None) or "no CSV in UTF-8"
             self.document.fail(
-                entry, f"{dotted(entry)}: {name} cannot be read ({reason})", "check the name"
+                entry,
+                f"{dotted(entry)}: {name} cannot be read ({reason})",
+                "check the name",
+                code="draft.file.unreadable",
             )
         for n, line in found:
             if len(line) < least or len(line) != len(found[0][1]):
                 what = f"{dotted(entry)}: {name}, line {n}: it has {len(line)} cells"
-                self.document.fail(entry, what, "give every line as many as the first")
+                self.document.fail(
+                    entry, what, "give every line as many as the first", code="draft.file.malformed"
+                )
         if len(found) < 2:
-            self.document.fail(entry, f"{dotted(entry)}: {name} holds no numbers", "fill it")
+            self.document.fail(
+                entry,
+                f"{dotted(entry)}: {name} holds no numbers",
+                "fill it",
+                code="draft.file.empty",
+            )
         return found[0][1], found[1:]
 
     def _number(
@@ -395,5 +425,5 @@ class _Reading:
         if not np.isfinite(value):
             entry = tuple(entry)
             what = f"{dotted(entry)}: {name}, line {line}: here a number is expected"
-            self.document.fail(entry, what, "write it with a point")
+            self.document.fail(entry, what, "write it with a point", code="draft.value.type")
         return value

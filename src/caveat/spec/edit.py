@@ -76,7 +76,11 @@ def edited(text: str, changes: Mapping[Entry, Any]) -> str:
     for entry, value in changes.items():
         content = content_of(text)
         if content is None:
-            raise CaveatError("release.toml is no valid TOML", do="mend it as text first")
+            raise CaveatError(
+                "release.toml is no valid TOML",
+                do="mend it as text first",
+                code="spec.file.malformed",
+            )
         if entry_in(content, entry) == value and type(entry_in(content, entry)) is type(value):
             continue
         try:
@@ -86,7 +90,11 @@ def edited(text: str, changes: Mapping[Entry, Any]) -> str:
             right = False  # a value stands where a table is asked for
         if not right:
             name = ".".join(map(str, entry))
-            raise CaveatError(f"{name} cannot be changed by a form", do="edit release.toml itself")
+            raise CaveatError(
+                f"{name} cannot be changed by a form",
+                do="edit release.toml itself",
+                code="app.entry.unsupported",
+            )
         text = new
     return text
 

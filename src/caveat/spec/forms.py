@@ -128,7 +128,9 @@ def _number(typed: str, name: str, number: type[int] | type[float] = float) -> i
             raise ValueError
     except (ValueError, OverflowError):
         what = "a whole number" if number is int else "a number"
-        raise CaveatError(f"{what} is expected", where=name, do="go back and mend it") from None
+        raise CaveatError(
+            f"{what} is expected", where=name, do="go back and mend it", code="app.value.type"
+        ) from None
     return int(found) if number is float and found == int(found) and found >= 1 else found
 
 
@@ -172,7 +174,11 @@ def mapped(text: str) -> str:
     strong = next((s for s in scenarios if s.get("attacker") == "strong"), None)
     first = strong or next(iter(scenarios), None)
     if first is None or "name" not in first:
-        raise CaveatError("nobody attacks", do="say who does first: Attackers and limits")
+        raise CaveatError(
+            "nobody attacks",
+            do="say who does first: Attackers and limits",
+            code="spec.entry.absent",
+        )
     return edited(
         text,
         {
@@ -210,5 +216,7 @@ def _place(typed: str, text: str) -> int:
     known = len(entry_in(content_of(text) or {}, ("scenario",), []))
     place = int(typed) if typed.isascii() and typed.isdigit() and len(typed) < 6 else -1
     if not 0 <= place <= known:
-        raise CaveatError("there is no such attacker", do="load the page again")
+        raise CaveatError(
+            "there is no such attacker", do="load the page again", code="app.choice.unknown"
+        )
     return place

@@ -63,6 +63,7 @@ class Limit:
                 "the limits contradict each other: the smallest value is above the largest",
                 where=where,
                 do="mend one of them",
+                code="measure.limit.conflict",
             )
         lowest, highest = _range(self.measure)
         if self.most < lowest or self.least > highest:
@@ -71,6 +72,7 @@ class Limit:
                 f"{self._shown(lowest)} and {self._shown(highest)}",
                 where=where,
                 do="mend it",
+                code="measure.limit.range",
             )
 
     def excess(self, value: float | None, rise: float | None = None) -> float:
@@ -134,11 +136,22 @@ def _check_above(measure: str, above: float, where: str) -> None:
             do="write most or least instead"
             if measure not in ATTACKS
             else "limit strongWorst or strongShare instead",
+            code="measure.limit.unsupported",
         )
     if RISKS[measure].direction != "higher is riskier":
-        raise CaveatError("it is not riskier the higher it is", where=where, do="write least")
+        raise CaveatError(
+            "it is not riskier the higher it is",
+            where=where,
+            do="write least",
+            code="measure.limit.unsupported",
+        )
     if above < 0:
-        raise CaveatError("a limit above the control is 0 or more", where=where, do="repair it")
+        raise CaveatError(
+            "a limit above the control is 0 or more",
+            where=where,
+            do="repair it",
+            code="measure.limit.range",
+        )
 
 
 def check_comparable(limits: Iterable[Limit], *, has_control: bool) -> None:
@@ -157,6 +170,7 @@ def check_comparable(limits: Iterable[Limit], *, has_control: bool) -> None:
                 "it has no baseline, and nobody is held out as a control",
                 where=f"limits, {limit.measure}",
                 do="add control = 0.2 to [release], or write most instead",
+                code="measure.control.absent",
             )
 
 
@@ -181,6 +195,7 @@ def kind_of(measure: str) -> str:
         do=f"perhaps {near}"
         if near
         else f"use {', '.join(ATTACKS)} or a name from caveat measures",
+        code="measure.name.unknown",
     )
 
 
@@ -218,6 +233,7 @@ def read_limits(given: Mapping[str, Any]) -> tuple[Limit, ...]:
                 "a limit is a number, or most, least and above",
                 where=f"limits, {measure}",
                 do=f"write {measure} = 5 or {measure} = {{ above = 2 }}",
+                code="measure.limit.type",
             )
         kind_of(measure)
         limits.append(Limit(measure, **{key: _read(v, measure) for key, v in entry.items()}))

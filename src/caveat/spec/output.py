@@ -65,5 +65,6 @@ def folder_to_write(document: Document, output: OutputSpec, named: str | Path | 
             ("output", "folder"),
             "output.folder: this folder does not lie below that of the specification",
             "name another, or name this one yourself (--folder)",
+            code="release.folder.refused",
         )
     return output.folder

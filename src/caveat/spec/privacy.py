@@ -27,6 +27,7 @@ def budget_of(document: Document) -> Budget:
             ("privacy",),
             "privacy.dataset is missing: releases of the same data share a budget by its name",
             'add [privacy] with dataset = "…"',
+            code="spec.entry.absent",
         )
     limit = given.get("limit")
     with document.at("privacy"):
@@ -49,6 +50,7 @@ def check_promise(document: Document) -> None:
                 ("privacy", "limit"),
                 "privacy.limit: a budget is for a guarantee, and none is asked for",
                 "add epsilon to [synthesis], or leave the limit out",
+                code="spec.entry.unused",
             )
         return
     for section in ("groups", "tables"):
@@ -57,12 +59,14 @@ def check_promise(document: Document) -> None:
                 (section,),
                 f"{section}: a guarantee is about single records, and these belong together",
                 f"leave {section} out, or epsilon and poisson",
+                code="spec.entry.conflict",
             )
     if type(content.get("release", {}).get("control")) is int:
         document.fail(
             ("release", "control"),
             "release.control: with a guarantee a control is a share, drawn record by record",
             "write control = 0.2",
+            code="spec.entry.conflict",
         )
     if "map" in content:
         refuse_fits(document, "map")
@@ -72,6 +76,7 @@ def check_promise(document: Document) -> None:
                 ("scenario", i, "attacker"),
                 f"scenario: {EVERY_FIT}, and this attacker makes many",
                 'use attacker = "strong", who is exact here',
+                code="spec.entry.conflict",
             )
 
 
@@ -114,4 +119,5 @@ def refuse_fits(document: Document, what: str, *entries: Entry) -> None:
                 f"{what}: {EVERY_FIT}, and this makes many",
                 "leave epsilon, delta and poisson out, and choose them before the data are looked "
                 "at",
+                code="spec.entry.conflict",
             )

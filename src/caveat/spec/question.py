@@ -64,15 +64,27 @@ class Question:
     def check(self, original: Table) -> None:
         """Refuse what cannot be measured, before any work is done."""
         if self.of_kind("risk") and not self.keys:
-            raise CaveatError("no key is named", where="tune", do="add keys = [...]")
+            raise CaveatError(
+                "no key is named", where="tune", do="add keys = [...]", code="tune.key.absent"
+            )
         for name in [*self.keys, *(self.targets or ()), *(self.unknown or ())]:
             original[name]
         about = [name for name in STRONG_MEASURES if name in self.measures and _has_target(name)]
         if about and not self.sought:
-            raise CaveatError(f"{about[0]} needs a target", where="tune", do="add targets = [...]")
+            raise CaveatError(
+                f"{about[0]} needs a target",
+                where="tune",
+                do="add targets = [...]",
+                code="tune.target.absent",
+            )
         for name in self.of_kind("utility"):
             if "model" in UTILITIES[name].needs and not self.models:
-                raise CaveatError(f"{name} needs a model", where="tune", do="add models = [...]")
+                raise CaveatError(
+                    f"{name} needs a model",
+                    where="tune",
+                    do="add models = [...]",
+                    code="tune.model.absent",
+                )
         for model in self.models:
             check_model(model, original.names)
 

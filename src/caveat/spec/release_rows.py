@@ -21,6 +21,7 @@ def read_rows(document: Document) -> Rows | None:
             ("release", "rows"),
             'release.rows: "population" needs weights that say for how many a record stands',
             'add weights = "…" to [synthesis]',
+            code="spec.entry.absent",
         )
     return rows
 

@@ -42,5 +42,6 @@ def columns_of(rule: str, grouped: bool) -> tuple[str, ...]:
         raise CaveatError(
             "any() asks the members of a group, and no group is named",
             do='add [groups] with key = "…"',
+            code="spec.entry.absent",
         )
     return tuple(some_of(rule).columns)

@@ -104,6 +104,7 @@ class SafepubSpec:
                 ("safepub", "levels", response),
                 f"safepub.levels.{response}: the response is released as it is",
                 "declare no levels of it",
+                code="outputs.column.conflict",
             )
         _check_kinds(document, (*levels, response))
         with document.at("safepub"):
@@ -120,4 +121,5 @@ def _check_kinds(document: Document, names: tuple[str, ...]) -> None:
                 ("columns", name),
                 f"columns.{name}.kind is missing, and a kind found from the data is not private",
                 f'add kind = "category", "integer" or another to [columns.{toml_key(name)}]',
+                code="privacy.column.undeclared",
             )

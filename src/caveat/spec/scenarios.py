@@ -116,6 +116,7 @@ def read_scenarios(document: Document, *, has_control: bool) -> tuple[ScenarioSp
                 (*entry, "name"),
                 f"scenario.name: two scenarios are called {scenario.name!r}",
                 "give each a name of its own",
+                code="spec.entry.duplicate",
             )
         found.append(scenario)
     return tuple(found)
@@ -171,8 +172,8 @@ class _Reading:
     def circumstances(self) -> dict[str, Any]:
         return {k: self.given[k] for k in CIRCUMSTANCES if k in self.given}
 
-    def _fail(self, key: str, what: str, do: str | None = None) -> None:
-        self.document.fail((*self.entry, key), f"scenario.{key}: {what}", do)
+    def _fail(self, key: str, what: str, do: str | None = None, *, code: str) -> None:
+        self.document.fail((*self.entry, key), f"scenario.{key}: {what}", do, code=code)
 
     def _refuse_foreign_keys(self) -> None:
         for name in self.given:
@@ -182,6 +183,7 @@ class _Reading:
                     name,
                     f"an attacker {self.attacker!r} has no such key",
                     f"remove it, or choose attacker = {' or '.join(map(repr, only))}",
+                    code="spec.entry.conflict",
                 )
 
     def _attacks(self) -> tuple[str, ...]:
@@ -197,7 +199,7 @@ class _Reading:
             more = " = [...]" if option.kind == "columns" else ""
             control = option.name == "control"
             add = "control = 0.2 to [release]" if control else option.name + more
-            self._fail("attacks", option.lacking, f"add {add}")
+            self._fail("attacks", option.lacking, f"add {add}", code="spec.entry.absent")
         return named
 
     @property
@@ -211,24 +213,42 @@ class _Reading:
         named = self.given.get("table")
         if named is not None and named not in tables:
             what = f"there is no table {named!r}" if tables else "[tables] names no file"
-            self._fail("table", what, hint(named, tuple(tables)) if tables else "remove it")
+            self._fail(
+                "table",
+                what,
+                hint(named, tuple(tables)) if tables else "remove it",
+                code="data.table.unknown",
+            )
         if "unit" not in self.given:
             return
         if "groups" not in self.document.content and not tables:
-            self._fail("unit", "no group is named", 'add [groups] with key = "…"')
+            self._fail(
+                "unit", "no group is named", 'add [groups] with key = "…"', code="spec.entry.absent"
+            )
         foreign = [k for k in self.circumstances if k not in OF_GROUPS]
         if foreign:
-            self._fail(foreign[0], "a group as a whole has no such column", "remove it")
+            self._fail(
+                foreign[0],
+                "a group as a whole has no such column",
+                "remove it",
+                code="spec.entry.conflict",
+            )
 
     def _check_columns(self) -> None:
         if self.attacker == "simulated":
             for name in ("keys", "targets"):
                 if name in self.given:
                     self._fail(name, "this attacker knows all and asks about membership",
-                               "remove it, or choose another attacker")  # fmt: skip
+                               "remove it, or choose another attacker",
+                               code="spec.entry.conflict")  # fmt: skip
             return
         if self.attacker != "strong" and "keys" not in self.given:
-            self._fail("keys", "no key is named", "say which columns an attacker may know")
+            self._fail(
+                "keys",
+                "no key is named",
+                "say which columns an attacker may know",
+                code="spec.entry.absent",
+            )
         keys = self.given.get("keys", ())
         if keys:
             with self.document.at(*self.entry, "keys"):
@@ -244,7 +264,9 @@ class _Reading:
                     Scenario(tuple(keys), target)
         aims = "targets" in self.given or self.given.get("membership", True)
         if self.attacker == "strong" and not aims:
-            self._fail("targets", "there is nothing to attack", "name targets")
+            self._fail(
+                "targets", "there is nothing to attack", "name targets", code="spec.entry.absent"
+            )
 
     def _possible(self, attacks: tuple[str, ...]) -> tuple[str, ...]:
         """Return the measures that this very attacker can have."""
@@ -282,7 +304,10 @@ class _Reading:
             here = " here" if name in measures_of(self.attacker) else ""
             what = f"the attacker {self.attacker!r} has no measure {name}{here}"
             self.document.fail(
-                (*self.entry, key, place), f"scenario.{key}: {what}", self._advice(name, possible)
+                (*self.entry, key, place),
+                f"scenario.{key}: {what}",
+                self._advice(name, possible),
+                code="spec.entry.conflict",
             )
 
     def _advice(self, name: str, possible: tuple[str, ...]) -> str:

@@ -260,7 +260,10 @@ class ReleaseSpec:
             ]
         if not self.data.synthetic:
             self.document.fail(
-                ("data",), "no synthetic table is named", 'add synthetic = ["theirs.csv"] to [data]'
+                ("data",),
+                "no synthetic table is named",
+                'add synthetic = ["theirs.csv"] to [data]',
+                code="spec.entry.absent",
             )
         return [
             self._read(path, ("data", "synthetic", i), partial=True)

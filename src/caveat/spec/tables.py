@@ -82,6 +82,7 @@ def read_groups(document: Document) -> Groups | None:
             ("groups",),
             "[groups] is about one file, and [tables] about several",
             "remove one of the two",
+            code="spec.entry.conflict",
         )
     margins = []
     for i, path in enumerate(margin_files(document)):
@@ -105,6 +106,7 @@ def read_tables(document: Document) -> tuple[TableSpec, ...]:
             ("data", "path"),
             "data.path names one file, and [tables] several",
             "remove one of the two",
+            code="spec.entry.conflict",
         )
     names = tuple(content.get("tables", {}))
     files: dict[str, str] = {}
@@ -113,7 +115,10 @@ def read_tables(document: Document) -> tuple[TableSpec, ...]:
         file = TableSpec(name, Path(), given["file"]).file_name
         if file in files.values():
             document.fail(
-                (*entry, "file"), f"tables.{name}.file: two files are called so", "rename one"
+                (*entry, "file"),
+                f"tables.{name}.file: two files are called so",
+                "rename one",
+                code="data.file.duplicate",
             )
         files[name] = file
         for column, parent in given.get("links", {}).items():
@@ -122,6 +127,7 @@ def read_tables(document: Document) -> tuple[TableSpec, ...]:
                     (*entry, "links", column),
                     f"tables.{name}.links: there is no table {parent!r}",
                     hint(parent, names),
+                    code="data.table.unknown",
                 )
         with document.at(*entry, "columns"):
             schema = Schema.from_mapping({**content.get("columns", {}), **given.get("columns", {})})
@@ -148,6 +154,7 @@ def refuse_password(document: Document, entry: tuple[str, ...], name: str) -> No
             entry,
             f"{'.'.join(entry)}: the address holds a password",
             "take it out; it is found in PGPASSWORD or ~/.pgpass",
+            code="database.password.refused",
         )
 
 
@@ -155,7 +162,12 @@ def refuse_with_tables(document: Document) -> None:
     """Refuse what a release of several tables cannot have."""
     content = document.content
     if not content["tables"]:
-        document.fail(("tables",), "[tables] names no file", "add [tables.NAME] with file")
+        document.fail(
+            ("tables",),
+            "[tables] names no file",
+            "add [tables.NAME] with file",
+            code="spec.entry.empty",
+        )
     for entry, what, do in (
         (("data", "synthetic"), "tables that were made elsewhere are measured one by one",
          "name each in a specification of its own"),
@@ -167,7 +179,7 @@ def refuse_with_tables(document: Document) -> None:
         for part in entry:
             held = held.get(part) if held else None
         if held:
-            document.fail(entry, f"{'.'.join(entry)}: {what}", do)
+            document.fail(entry, f"{'.'.join(entry)}: {what}", do, code="spec.entry.conflict")
 
 
 def read_linked(
@@ -225,6 +237,7 @@ def _check_declared(document: Document, known: Mapping[str, tuple[str, ...]]) ->
                     ("tables", name, key, column),
                     f"tables.{name}.{key}: the file has no column {column!r}",
                     hint(column, known[name]),
+                    code="data.column.unknown",
                 )
         for key in ("key", "order"):
             column = given.get(key, "").removeprefix("-" if key == "order" else "")
@@ -233,6 +246,7 @@ def _check_declared(document: Document, known: Mapping[str, tuple[str, ...]]) ->
                     ("tables", name, key),
                     f"tables.{name}.{key}: the file has no column {column!r}",
                     hint(column, known[name]),
+                    code="data.column.unknown",
                 )
     every = {column for columns in known.values() for column in columns}
     for column in document.content.get("columns", {}):
@@ -241,4 +255,5 @@ def _check_declared(document: Document, known: Mapping[str, tuple[str, ...]]) ->
                 ("columns", column),
                 f"columns.{column}: no file has such a column",
                 hint(column, sorted(every)),
+                code="data.column.unknown",
             )

@@ -159,7 +159,7 @@ class TablesSpec:
         for i, entry in enumerate(content["table"]):
             if entry["name"].casefold() in names:
                 what = "two tables have the same name, capitals aside"
-                document.fail(("table", i), what, "rename one")
+                document.fail(("table", i), what, "rename one", code="spec.entry.duplicate")
             names.add(entry["name"].casefold())
             layouts.append(Layout(entry["name"], tuple(entry["by"]), entry.get("depth", {})))
         used = {name for layout in layouts for name in layout.by}
@@ -172,7 +172,12 @@ class TablesSpec:
         parents, files = {}, [*published.values()]
         for name, given in content.get("hierarchies", {}).items():
             if name not in used:
-                document.fail(("hierarchies", name), f"no table has the column {name!r}", "drop it")
+                document.fail(
+                    ("hierarchies", name),
+                    f"no table has the column {name!r}",
+                    "drop it",
+                    code="spec.entry.unused",
+                )
             if isinstance(given, str):
                 files.append(folder / given)
                 with document.reading(files[-1], ("hierarchies", name)):
@@ -187,6 +192,7 @@ class TablesSpec:
                 ("table", min(published), "published"),
                 "what is published already is only protected by hiding cells",
                 'drop it, or use method = "suppress"',
+                code="spec.entry.conflict",
             )
         path = seen_in(folder, content["data"]["path"])
         refuse_password(document, ("data", "path"), content["data"]["path"])
@@ -248,6 +254,7 @@ class TablesSpec:
                     f"labels of the table identify people: {clear(output).reasons[0]}",
                     f"leave {named[0]} out; if its values are public, declare its codes in "
                     f"[hierarchies], or write public = true in [columns.{toml_key(named[0])}]",
+                    code="outputs.level.confidential",
                 )
             if i not in self.published:
                 found[layout.file] = output
@@ -264,7 +271,7 @@ class TablesSpec:
         for entry, name in asked:
             if name not in names:
                 what = f"{dotted(entry)}: there is no column {name!r} in the data"
-                self.document.fail(entry, what, hint(name, names))
+                self.document.fail(entry, what, hint(name, names), code="data.column.unknown")
 
     def earlier(self, inner: Inner) -> Earlier:
         """Hold the tables that are published already against the data; return what they show."""
@@ -283,7 +290,12 @@ def _published(document: Document, i: int, path: Path, layout: Layout) -> Path:
     if path.is_dir() and not file.exists():
         entry = ("table", i, "published")
         do = "name the file itself, or the table as it was named"
-        document.fail(entry, f"{dotted(entry)}: there is no {layout.file} in this folder", do)
+        document.fail(
+            entry,
+            f"{dotted(entry)}: there is no {layout.file} in this folder",
+            do,
+            code="outputs.file.absent",
+        )
     return file
 
 
@@ -302,7 +314,9 @@ def _refuse_forgotten(document: Document, published: Mapping[int, Path]) -> None
         if left:
             entry = ("table", i, "published")
             what = f"{dotted(entry)}: the folder has {left[0].name}, which is no table here"
-            document.fail(entry, what, "add it as a table with published = …")
+            document.fail(
+                entry, what, "add it as a table with published = …", code="outputs.table.undeclared"
+            )
 
 
 def _text(path: Path) -> str:
@@ -319,11 +333,14 @@ def _shown_in(path: Path, layout: Layout) -> tuple[list[list[str]], NDArray[np.f
         raise CaveatError(
             "its columns are not those of the table and one of values",
             do=f"give it the columns {', '.join(layout.by)} and the value",
+            code="outputs.column.mismatch",
         )
     codes = [[str(code) for code in table[name].values] for name in layout.by]
     given = numbers(table[rest[0]], rest[0])
     if len({*zip(*codes, strict=True)}) < table.n_rows:
-        raise CaveatError("a cell stands there twice", do="keep one row for each")
+        raise CaveatError(
+            "a cell stands there twice", do="keep one row for each", code="outputs.cell.duplicate"
+        )
     return codes, given
 
 
@@ -341,10 +358,19 @@ def _parents(path: Path) -> dict[str, str]:
     """Read a file of codes and the codes above them: its first two columns."""
     table = read_into(None, path)
     if len(table.names) < 2:
-        raise CaveatError("a hierarchy has two columns", do="write code and code above it")
+        raise CaveatError(
+            "a hierarchy has two columns",
+            do="write code and code above it",
+            code="outputs.hierarchy.malformed",
+        )
     child, parent = (table[name].values.tolist() for name in table.names[:2])
     out: dict[str, str] = {}
     for row, (one, above) in enumerate(zip(child, parent, strict=True), 1):
         if out.setdefault(str(one), str(above)) != str(above):
-            raise CaveatError("a code stands below two codes", row=row, do="keep one")
+            raise CaveatError(
+                "a code stands below two codes",
+                row=row,
+                do="keep one",
+                code="outputs.hierarchy.conflict",
+            )
     return out

@@ -20,10 +20,15 @@ def read_toml(path: Path) -> tuple[bytes, str, dict[str, Any]]:
     try:
         raw = path.read_bytes()
     except FileNotFoundError:
-        raise CaveatError("there is no such file", where=str(path), do="check the name") from None
+        raise CaveatError(
+            "there is no such file", where=str(path), do="check the name", code="spec.file.absent"
+        ) from None
     except OSError as error:
         raise CaveatError(
-            f"it cannot be read ({error.strerror})", where=str(path), do="check the name"
+            f"it cannot be read ({error.strerror})",
+            where=str(path),
+            do="check the name",
+            code="spec.file.unreadable",
         ) from None
     try:
         text = raw.decode("utf-8-sig")
@@ -31,7 +36,10 @@ def read_toml(path: Path) -> tuple[bytes, str, dict[str, Any]]:
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise CaveatError(
-            "this is not UTF-8", where=f"{path.name}, line {line}", do="save it as UTF-8"
+            "this is not UTF-8",
+            where=f"{path.name}, line {line}",
+            do="save it as UTF-8",
+            code="spec.encoding.malformed",
         ) from None
     except tomllib.TOMLDecodeError as error:
         raise _syntax(error, path.name, text) from None
@@ -50,4 +58,5 @@ def _syntax(error: tomllib.TOMLDecodeError, name: str, text: str) -> CaveatError
         do="it stands there twice: remove one"
         if twice
         else "text stands in quotation marks, lists stand in [ ]",
+        code="spec.entry.duplicate" if twice else "spec.file.malformed",
     )

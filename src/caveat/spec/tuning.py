@@ -58,7 +58,9 @@ class TuneSpec:
         """Read the parts of a specification that a search needs."""
         given = dict(content.get("tune", {}))
         for problem in TUNE.problems(given, ("tune",)):
-            raise CaveatError(problem.what, do=problem.do, entry=problem.entry[1:])
+            raise CaveatError(
+                problem.what, do=problem.do, entry=problem.entry[1:], code=problem.code
+            )
         given = {**_of_the_release(content, given), **given}
         limits, objective = read_limits(given.pop("limits")), given.pop("objective")
         check_comparable(limits, has_control=False)  # a search fits all records
@@ -89,6 +91,7 @@ def _of_the_release(content: Mapping[str, Any], given: Mapping[str, Any]) -> dic
             "several scenarios of an attacker with keys have limits, and a search is about one",
             where="tune",
             do="write keys and limits in [tune]",
+            code="tune.limit.conflict",
         )
     utility, known = content.get("utility", {}), (limited or by["release"] or [{}])[0]
     found: dict[str, Any] = {"objective": OBJECTIVE, "models": utility.get("models", ())}
@@ -98,7 +101,12 @@ def _of_the_release(content: Mapping[str, Any], given: Mapping[str, Any]) -> dic
     limits = [part.get("limits", {}) for part in (known, *by["strong"], utility)]
     found["limits"] = {name: most for part in limits for name, most in part.items()}
     if not given.get("limits", found["limits"]):
-        raise CaveatError("no limit is named", where="tune", do="add limits to a [[scenario]]")
+        raise CaveatError(
+            "no limit is named",
+            where="tune",
+            do="add limits to a [[scenario]]",
+            code="tune.limit.absent",
+        )
     sought = [name for s in by["strong"] for name in s.get("targets", ())]
     if sought and "targets" not in {**found, **given} and "attacker" not in given:
         found["attacker"] = {"unknown": list(dict.fromkeys(sought))}
@@ -108,6 +116,7 @@ def _of_the_release(content: Mapping[str, Any], given: Mapping[str, Any]) -> dic
                 "no setting is named",
                 where="tune",
                 do="add [tune.settings], as in cp = [1e-8, 0.05]",
+                code="tune.setting.absent",
             )
         found["settings"] = {"guard": list(GUARDS)}
     return found

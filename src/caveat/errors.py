@@ -37,10 +37,18 @@ class CaveatError(Exception):
 
     Examples
     --------
-    >>> print(CaveatError("two columns are called 'x'", where="columns 3 and 7", do="rename one"))
-    columns 3 and 7: two columns are called 'x'; rename one.
-    >>> print(CaveatError("a value is infinite", where="survey.csv", column="income", row=1200))
-    survey.csv, column income, row 1,200: a value is infinite.
+    >>> error = CaveatError(
+    ...     "a value is infinite",
+    ...     where="survey.csv",
+    ...     column="income",
+    ...     row=1200,
+    ...     do="declare it as missing",
+    ...     code="data.value.infinite",
+    ... )
+    >>> print(error)
+    survey.csv, column income, row 1,200: a value is infinite; declare it as missing.
+    >>> error.code
+    'data.value.infinite'
     """
 
     def __init__(
@@ -52,7 +60,7 @@ class CaveatError(Exception):
         column: str | None = None,
         row: int | None = None,
         entry: Iterable[str | int] = (),
-        code: str = "",
+        code: str,
     ) -> None:
         self.code = code
         self.what = what
@@ -68,6 +76,11 @@ class CaveatError(Exception):
 
     def __str__(self) -> str:
         return "\n".join([str(self.args[0]), *map(str, self.others)])
+
+    @property
+    def with_codes(self) -> str:
+        """The message for a terminal: each mistake with its code, which can be searched for."""
+        return "\n".join(f"{error.args[0]} [{error.code}]" for error in (self, *self.others))
 
     def replaced(self, **parts: Any) -> CaveatError:
         """Return the same error with other parts: who catches it may know the place better.
@@ -127,7 +140,7 @@ class Mistakes:
     ...     with Mistakes() as mistakes:
     ...         for name in ("sex", "age"):
     ...             with mistakes.caught():
-    ...                 raise CaveatError(f"there is no column {name}")
+    ...                 raise CaveatError(f"there is no column {name}", code="data.column.unknown")
     ... except CaveatError as error:
     ...     print(error)
     there is no column sex.

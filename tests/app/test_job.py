@@ -45,7 +45,7 @@ def test_a_result_and_its_warnings(folder, monkeypatch):
 
 def test_a_mistake_leaves_the_result_before(folder, monkeypatch):
     def look(where, asked, tell):
-        raise CaveatError("there is no such file")
+        raise CaveatError("there is no such file", code="test.thing.failed")
 
     (folder / ".caveat" / "look-result.json").write_text("1")
     monkeypatch.setitem(job.KINDS, "look", look)

@@ -66,7 +66,7 @@ def test_nobody_is_asked_without_a_yes(folder, asked):
 def test_mistakes_are_said_on_the_page(folder, monkeypatch):
     async def answer(*told, limit):
         del told, limit
-        raise CaveatError("there is no row 900", where="record")
+        raise CaveatError("there is no row 900", where="record", code="test.thing.failed")
 
     monkeypatch.setattr(aside, "answer", answer)
     text = post(client(folder), PAGE, row="900", allowed="yes").text

@@ -22,7 +22,9 @@ def broken(tmp_path, monkeypatch):
 
 
 def test_a_mistake_is_a_sentence(broken):
-    answer = broken(CaveatError("<b> is wrong", where="x.csv", do="mend it"))
+    answer = broken(
+        CaveatError("<b> is wrong", where="x.csv", do="mend it", code="test.thing.failed")
+    )
     assert answer.status_code == 400
     assert "x.csv: &lt;b&gt; is wrong; mend it." in answer.text
 

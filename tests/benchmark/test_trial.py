@@ -40,7 +40,7 @@ def test_a_trial_that_fails_leaves_the_reason_and_nothing_else(
 
     def fail(run: Run, *told: Any) -> None:
         (run.draft / "synthetic-1.csv").write_text("half")
-        raise CaveatError("no room is left")
+        raise CaveatError("no room is left", code="test.thing.failed")
 
     monkeypatch.setattr(Run, "write", fail)
     trial = Benchmark.from_toml(spec).run().folder / "copy-1"

@@ -32,7 +32,11 @@ def test_who_opens_the_address_at_once_is_not_refused():
 
 def test_without_the_extra_it_says_what_to_install(tmp_path, monkeypatch):
     def missing(module, package, extra, purpose):
-        raise CaveatError(f"{purpose} needs {package}", do=f"pip install 'caveat[{extra}]'")
+        raise CaveatError(
+            f"{purpose} needs {package}",
+            do=f"pip install 'caveat[{extra}]'",
+            code="test.thing.failed",
+        )
 
     monkeypatch.setattr(serving, "load_extra", missing)
     with pytest.raises(CaveatError, match=r"caveat\[app\]"):

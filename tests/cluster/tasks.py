@@ -25,7 +25,14 @@ def slow_first(number: int) -> int:
 
 def refuse_two(number: int) -> int:
     if number == 2:
-        raise CaveatError("two is too many", where="here", do="use one", column="x", row=3)
+        raise CaveatError(
+            "two is too many",
+            where="here",
+            do="use one",
+            column="x",
+            row=3,
+            code="test.thing.failed",
+        )
     return number
 
 

@@ -51,8 +51,15 @@ def test_what_moved_is_named() -> None:
 
 
 def test_a_place_has_no_words() -> None:
-    one = CaveatError("release.seed must be a number", where="release.toml, line 4", do="mend it")
-    other = CaveatError("it is infinite", where="a.csv", column="income", row=1200)
+    one = CaveatError(
+        "release.seed must be a number",
+        where="release.toml, line 4",
+        do="mend it",
+        code="test.thing.failed",
+    )
+    other = CaveatError(
+        "it is infinite", where="a.csv", column="income", row=1200, code="test.thing.failed"
+    )
     assert place_of(one) == "release.toml, line 4, entry release.seed"
     assert place_of(other) == "a.csv, column income, row 1200"
 

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits of memor
 def ends(how: str) -> None:
     match how:
         case "refused":
-            raise CaveatError("it is wrong", do="mend it")
+            raise CaveatError("it is wrong", do="mend it", code="test.thing.failed")
         case "traceback":
             raise ValueError(how)
         case "crash":

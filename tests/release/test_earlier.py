@@ -217,7 +217,7 @@ def test_a_run_that_fails_enters_nothing_and_damage_is_refused_first(
     house.release("first")
 
     def fail(*_: object) -> None:
-        raise CaveatError("the disk is full")
+        raise CaveatError("the disk is full", code="test.thing.failed")
 
     with monkeypatch.context() as patch:
         patch.setattr(Run, "write", fail)

@@ -57,7 +57,7 @@ def test_synthpop_rows_are_met(case, cmc):
 
 def test_a_generator_that_is_not_there_is_named_with_its_rows(monkeypatch):
     def lacking(name, settings):
-        raise CaveatError("it is not installed", where=name)
+        raise CaveatError("it is not installed", where=name, code="test.thing.failed")
 
     monkeypatch.setattr(study, "generator_of", lacking)
     table = Table.from_frame({"a": [1, 2, 3]})

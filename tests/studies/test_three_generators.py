@@ -33,7 +33,7 @@ def test_the_row_of_synthpop_is_met(shared, monkeypatch):
 
     def only_ours(name, settings):
         if name != "cart":
-            raise CaveatError("it is not installed", where=name)
+            raise CaveatError("it is not installed", where=name, code="test.thing.failed")
         return real(name, settings)
 
     real = baseline_generators.generator_of

@@ -93,7 +93,7 @@ def test_an_existing_table_is_kept(suffix: str, tmp_path: Path) -> None:
 
     def blocks() -> Iterator[Table]:
         yield Table.from_frame({"x": [2]})
-        raise CaveatError("the disk is full")
+        raise CaveatError("the disk is full", code="test.thing.failed")
 
     source = source_of(target)
     assert source is not None
@@ -210,7 +210,7 @@ def test_a_failed_writer_removes_no_file_that_another_one_made(suffix: str, tmp_
         # Another program makes the file while this one is at work.
         write(Table.from_frame({"y": [1]}), tmp_path / f"b{suffix}")
         (tmp_path / f"b{suffix}").rename(path)
-        raise CaveatError("the disk is full")
+        raise CaveatError("the disk is full", code="test.thing.failed")
 
     source = source_of(f"{path}#t")
     assert source is not None

@@ -38,6 +38,9 @@ def test_what_is_no_file(tmp_path):
 
 
 def test_an_error_names_its_file_once():
-    first = in_file(CaveatError("wrong", where="line 3", column="a", row=2), Path("x.csv"))
+    first = in_file(
+        CaveatError("wrong", where="line 3", column="a", row=2, code="test.thing.failed"),
+        Path("x.csv"),
+    )
     assert (first.where, first.column, first.row) == ("x.csv, line 3", "a", 2)
     assert in_file(first, Path("x.csv")).where == "x.csv, line 3"

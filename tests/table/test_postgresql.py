@@ -154,7 +154,7 @@ def test_a_failing_write_leaves_the_old_table(people: str) -> None:
 
     def blocks() -> Iterator[Table]:
         yield Table.from_frame({"x": np.arange(100_000)})
-        raise CaveatError("the disk is full")
+        raise CaveatError("the disk is full", code="test.thing.failed")
 
     with pytest.raises(CaveatError):
         write_database(source, blocks(), force=True)

@@ -86,7 +86,7 @@ def _run() -> None:
     except CaveatError as error:
         from caveat.cli import console
 
-        console.error(str(error))
+        console.error(error.with_codes)
         sys.exit(2)
     except (SystemExit, KeyboardInterrupt, stopping.Stopped):
         raise

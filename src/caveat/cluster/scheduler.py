@@ -78,7 +78,7 @@ def _distributed() -> Any:
             "Dask is not installed",
             where="cluster",
             do="install caveat[cluster], or use local:N",
-            code="cluster.package.not-installed",
+            code="command.package.not-installed",
         ) from None
 
 

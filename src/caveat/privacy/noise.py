@@ -208,7 +208,7 @@ def _opendp() -> Any:
         raise CaveatError(
             "this noise needs the package opendp, which is not installed",
             do="run: pip install 'caveat[dp]'",
-            code="privacy.package.not-installed",
+            code="command.package.not-installed",
         ) from None
     dp.enable_features("contrib")
     return dp

@@ -389,7 +389,7 @@ def _too_small(table: Table, plan: Plan | LinkedPlan, anyway: bool) -> Iterator[
         raise CaveatError(
             f"the table has {table.n_rows:,} rows, {what}",
             do=f"collect more, {do}use --anyway (anyway=True)",
-            code="data.row.too-few",
+            code="data.record.too-few",
         )
     if table.n_rows < FEW_ROWS:
         yield (

@@ -187,7 +187,7 @@ def closing_parts(
 # Values from the first to the last decile of 280 real tables at guard = "standard" (make corpus).
 _TYPICAL = {
     "DiSCO": "keys that lead to one correct answer, in points above people outside; usual: 0 to 4",
-    "membershipShare": "people surely known to be in the data, in per cent; usual: 2 to 56, median "
+    "membershipShare": "people surely known to be in the data, in per cent; usual: 1 to 53, median "
     "13",
     "strongShare": "answers surely known to the attacker, in points above what was known before",
 }

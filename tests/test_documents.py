@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from tests.refusals import refused
 
 from caveat.documents import Shape, parse, path_below, read_bytes
 from caveat.errors import CaveatError
@@ -42,7 +43,7 @@ def test_links_on_the_way_are_refused_but_the_folder_may_be_one(tmp_path: Path) 
     (inside / "away").symlink_to(tmp_path)
     (inside / "nowhere").symlink_to(tmp_path / "nothing")
     for name in ("away", "nowhere", "away/x"):
-        with pytest.raises(CaveatError, match="symbolic link"):
+        with refused("release.file.refused"):
             path_below(inside, name, plain=False)
     (tmp_path / "link").symlink_to(inside)
     assert path_below(tmp_path / "link", "file").read_text() == "x"
@@ -58,7 +59,7 @@ def test_a_document_follows_its_schema(tmp_path: Path) -> None:
     assert caught.value.where == f"{path}, 2"
     assert "secret" not in str(caught.value)
     path.write_text("[1")
-    with pytest.raises(CaveatError, match="no JSON"):
+    with refused("release.file.damaged"):
         LIST.read(path)
 
 

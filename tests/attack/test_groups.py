@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from tests.refusals import refused
 from tests.synthesis.linked.people import households, patients
 
 from caveat.attack import group_membership, group_posterior, group_privacy_loss
 from caveat.attack.worlds import evidence_of
-from caveat.errors import CaveatError
 from caveat.synthesis import Synthesizer
 from caveat.synthesis.fitting import fit_columns
 from caveat.synthesis.linked import unfold
@@ -264,15 +264,15 @@ def test_what_is_ready_adds_up_whatever_the_threads(how):
 
 def test_what_is_wrong_is_said():
     table, model, released = problem("guarded", 15, 3)
-    with pytest.raises(CaveatError, match="there is no group 15"):
+    with refused("attack.group.unknown"):
         group_membership(table, released, model, [15])
-    with pytest.raises(CaveatError, match="there is no unit"):
+    with refused("attack.setting.unknown", where="unit"):
         group_membership(table, released, model, unit="house")
-    with pytest.raises(CaveatError, match="there is no column"):
+    with refused("data.column.unknown"):
         group_posterior(table, released, model, "agee")
-    with pytest.raises(CaveatError, match="nothing to attack"):
+    with refused("attack.target.unsupported", column="total"):
         group_posterior(table, released, model, "total")
-    with pytest.raises(CaveatError, match="fitted on other data"):
+    with refused("attack.model.mismatch", where="column number of members"):
         group_membership(households(15, 4), released, model)
 
 
@@ -284,5 +284,5 @@ def test_calibrated_weights_leave_nothing_exact():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = Synthesizer(seed=1, groups=groups, weights="w").fit(table)
-    with pytest.raises(CaveatError, match="calibrated to margins"):
+    with refused("attack.probability.unsupported", where="groups, margins"):
         group_membership(table, model.tables()[0], model)

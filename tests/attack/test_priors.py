@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 
 import pytest
+from tests.refusals import refused
 
 from caveat.attack import attributes, posterior, proper_posterior, simulated_posterior
 from caveat.attack.leak import filtered_posterior
@@ -12,7 +13,6 @@ from caveat.attack.priors import DEFAULT_PRIOR, PRIORS, prior_of
 from caveat.attack.registry import ATTACKS
 from caveat.attack.simulated import posterior_by_runs
 from caveat.attack.strong import StrongAttacker
-from caveat.errors import CaveatError
 from caveat.spec.entries import SCENARIO, TUNE
 from caveat.spec.scenarios import ScenarioSpec
 from caveat.table import Table
@@ -51,5 +51,5 @@ def test_the_same_in_a_specification_and_on_the_command_line():
 
 
 def test_an_unknown_name_is_refused_with_those_that_are_known():
-    with pytest.raises(CaveatError, match=r"perhaps uniform .allowed: conditional, marginal, uni"):
+    with refused("attack.prior.unknown", where="prior"):
         attributes({"a": ["x", "y"] * 9}, {"a": ["x", "y"] * 9}, "a", prior="unifrom")

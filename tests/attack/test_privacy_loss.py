@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 import pytest
+from tests.refusals import refused
 
 from caveat.attack import privacy_loss
 from caveat.datasets import buyer_beware
-from caveat.errors import CaveatError
 from caveat.table import Table
 
 
@@ -38,5 +38,5 @@ class TestPrivacyLoss:
         )
         assert len(loss.records) == 3
         assert np.all(np.diff(loss.records) > 0)
-        with pytest.raises(CaveatError, match="no release"):
+        with refused("data.release.absent"):
             privacy_loss(buyer_beware(), [0])

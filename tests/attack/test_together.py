@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.refusals import refused
 
 from caveat.attack import attributes, membership
 from caveat.attack.attributes import prior_of_each
@@ -17,7 +18,6 @@ from caveat.attack.together import (
     told_of,
     told_of_members,
 )
-from caveat.errors import CaveatError
 from caveat.synthesis import Synthesizer
 from caveat.table import Table
 
@@ -135,7 +135,7 @@ def test_values_that_one_release_does_not_consider_are_in_none() -> None:
     assert (told.rows.tolist(), told.releases) == ([0], 2)
     assert told.prior.tolist() == [0.5]
     assert told.probability == pytest.approx([2 / 3])
-    with pytest.raises(CaveatError, match="no release was asked about it"):
+    with refused("attack.target.unknown", column="x"):
         told_of(table, "x", [other])
 
 

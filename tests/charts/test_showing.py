@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.charts.specs import rows_of, spec_of, values
+from tests.refusals import refused
 
 import caveat
 from caveat.charts import (
@@ -24,7 +25,6 @@ from caveat.charts import (
     titled,
     two_way,
 )
-from caveat.errors import CaveatError
 
 
 @pytest.fixture
@@ -88,12 +88,12 @@ def test_files(kind: str, bars, tmp_path: Path) -> None:
     if kind == "svg":
         assert all(f">{word}<".encode() in content for word in ("Scores", "age", "synthetic"))
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
-    with pytest.raises(CaveatError, match="exists already"):
+    with refused("command.output.exists"):
         save(chart, path)
 
 
 def test_other_formats_are_refused(bars, tmp_path: Path) -> None:
-    with pytest.raises(CaveatError, match="cannot be saved"):
+    with refused("chart.format.unknown"):
         save(bars, tmp_path / "chart.gif")
 
 

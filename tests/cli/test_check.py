@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
+from tests.refusals import refused
 from typer.testing import CliRunner
 
 from caveat.cli import app
@@ -72,7 +73,7 @@ def test_tables_cost_nothing(here: Path) -> None:
 
 def test_a_damaged_entry_is_not_passed_over(here: Path) -> None:
     Path("ledger.jsonl").write_text('{"kind": "table", "dataset": "survey", "what": "x"}\n')
-    with pytest.raises(CaveatError, match="the entry of a published table is damaged"):
+    with refused("privacy.ledger.damaged", where="ledger"):
         check("all.csv", *LEDGER)
 
 
@@ -82,7 +83,7 @@ def test_results_for_the_viewer(here: Path) -> None:
     Draft202012Validator(schema()).validate(content)
     assert [one["status"] for one in content["results"].values()] == ["pass", "fail"]
     assert Path("out/low.csv").read_text() == Path("low.csv").read_text()
-    with pytest.raises(CaveatError, match="exists already"):
+    with refused("release.folder.exists", where="out"):
         check("all.csv", "--results", "out")
     check("all.csv", "--results", "out", "--force")
     assert sorted(path.name for path in Path("out").iterdir()) == [
@@ -94,7 +95,7 @@ def test_the_folder_of_another_command_is_not_replaced(here: Path) -> None:
     Path("run").mkdir()
     Path("run/evidence.json").write_text("{}")
     write_manifest(Path("run"), [Output("evidence.json")])
-    with pytest.raises(CaveatError, match="no results of a check"):
+    with refused("outputs.folder.refused", where="run"):
         check("all.csv", "--results", "run", "--force")
     assert sorted(path.name for path in Path("run").iterdir()) == ["evidence.json", "manifest.json"]
 
@@ -113,12 +114,12 @@ def test_a_folder_of_outputs(here: Path) -> None:
 
 def test_mistakes(here: Path) -> None:
     for wrong in (["--ledger", "l.jsonl"], ["--dataset", "x"], ["--publish"]):
-        with pytest.raises(CaveatError, match="a ledger and the name of the data"):
+        with refused("command.option.absent", where="--ledger, --dataset"):
             check("all.csv", *wrong)
     Path("empty.csv").write_text("")
-    with pytest.raises(CaveatError, match=r"empty\.csv: the file is empty"):
+    with refused("outputs.file.empty", where="empty.csv"):
         check("empty.csv", "--results", "out")
     assert not Path("out").exists()
     Path("results.json").write_text("{}")
-    with pytest.raises(CaveatError, match="a file of this name itself"):
+    with refused("outputs.name.conflict", where="results.json"):
         check("results.json", "--results", "out")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.refusals import refused
 from typer.testing import CliRunner
 
 import caveat.table.files
@@ -147,10 +148,10 @@ def test_tcap_in_words(here: Path) -> None:
 
 def test_files_that_exist_stay(here: Path) -> None:
     call("--out", "made.csv")
-    with pytest.raises(CaveatError, match="exists already"):
+    with refused("command.output.exists", where="made.csv"):
         call("--out", "made.csv")
     call("--out", "made.csv", "--force")
-    with pytest.raises(CaveatError, match="this command reads it"):
+    with refused("command.output.conflict", where="sex.csv"):
         call("--out", "sex.csv", "--force")
 
 

@@ -11,6 +11,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from tests.refusals import refused
 from typer.testing import CliRunner
 
 from caveat.attack.registry import ATTACKS
@@ -132,7 +133,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def refused(*arguments: str) -> str:
+def refusal(*arguments: str) -> str:
     """Call a command and return why it was refused."""
     before = {path: path.read_bytes() for path in Path().iterdir() if path.is_file()}
     error = CliRunner().invoke(app, list(arguments)).exception
@@ -165,11 +166,11 @@ def test_no_output_is_an_input(here: Path, command: str, option: str) -> None:
         if command in ("safepub", "synth") and option == "--out" and not file.endswith(".csv"):
             continue
         arguments = [*command.split(), *INPUTS[command], *more, "--force", option]
-        assert "this command reads it; choose another name" in refused(*arguments, file)
+        assert "this command reads it; choose another name" in refusal(*arguments, file)
     for way in other_ways(read[0]):
         for force in ([], ["--force"]):
             arguments = [*command.split(), *INPUTS[command], *more, *force, option, way]
-            assert "this command reads it" in refused(*arguments), way
+            assert "this command reads it" in refusal(*arguments), way
 
 
 def test_a_copy_that_gets_its_name_is_no_input(here: Path) -> None:
@@ -195,8 +196,8 @@ def test_names_that_nobody_gave_are_no_inputs(here: Path) -> None:
 
 def test_two_outputs_are_two_files(here: Path) -> None:
     audit = ["audit", "data.csv", "other.csv", "--keys", "a", "--force"]
-    assert "two outputs" in refused(*audit, "--json", "x.csv", "--records", "./x.csv")
-    assert "two outputs" in refused(
+    assert "two outputs" in refusal(*audit, "--json", "x.csv", "--records", "./x.csv")
+    assert "two outputs" in refusal(
         "synth", "data.csv", "--out", "x-1.csv", "--model", "x-1.csv", "--force"
     )
 
@@ -228,14 +229,14 @@ def test_a_release_replaces_no_folder_with_an_input(here: Path, sort: str) -> No
     before = sorted(release.rglob("*"))
     Path("link").symlink_to("release")
     for folder in ("release", "link"):
-        assert "a file that this run reads" in refused(*arguments, "--folder", folder)
+        assert "a file that this run reads" in refusal(*arguments, "--folder", folder)
     assert sorted(release.rglob("*")) == before
 
 
 def test_a_study_replaces_none_of_its_data(tmp_path: Path) -> None:
     (tmp_path / "sd2011.csv").write_text("x")
     (tmp_path / "a.svg").symlink_to(tmp_path / "sd2011.csv")
-    with pytest.raises(CaveatError, match="reads"):
+    with refused("command.output.conflict"):
         Written(tmp_path, force=True, read=tmp_path).check(["a"])
 
 

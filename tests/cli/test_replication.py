@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.refusals import refused
 from typer.testing import CliRunner
 
 from caveat import write
 from caveat.cli import app
-from caveat.errors import CaveatError
 from caveat.table import Table
 
 
@@ -50,5 +50,5 @@ def test_copies_of_the_data_are_found_out(here: Path) -> None:
 
 
 def test_one_copy_is_not_enough(here: Path) -> None:
-    with pytest.raises(CaveatError, match="one copy does not tell what recurs"):
+    with refused("outputs.copy.too-few", where="replication"):
         call("run-1.csv", "--by", "age")

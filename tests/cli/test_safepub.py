@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.refusals import refused
 from typer.testing import CliRunner
 
 from caveat import datasets, read, write
@@ -72,7 +73,7 @@ def test_a_release_says_what_is_promised_and_what_is_not(here: Path) -> None:
 
 def test_an_output_is_not_replaced_and_an_error_leaves_none(here: Path) -> None:
     (here / "out.csv").write_text("old")
-    with pytest.raises(CaveatError, match="exists already"):
+    with refused("command.output.exists", where="out.csv"):
         call()
     assert (here / "out.csv").read_text() == "old"
     (here / "out.csv").unlink()
@@ -91,7 +92,7 @@ def test_the_ledger_counts_and_refuses(here: Path) -> None:
     assert Ledger(here / "ledger.jsonl").spent("survey", 1e-4) == pytest.approx(2)
     before = (here / "ledger.jsonl").read_bytes()
     (here / "out.csv").unlink()
-    with pytest.raises(CaveatError, match="limit"):
+    with refused("privacy.budget.refused", where="ledger.jsonl"):
         call()
     assert (here / "ledger.jsonl").read_bytes() == before
     assert not (here / "out.csv").exists()
@@ -99,5 +100,5 @@ def test_the_ledger_counts_and_refuses(here: Path) -> None:
 
 def test_the_ledger_is_no_output(here: Path) -> None:
     (here / "safepub.toml").write_text(SPEC + LEDGER.replace("ledger.jsonl", "./out.csv"))
-    with pytest.raises(CaveatError, match="two outputs have the same name"):
+    with refused("command.output.duplicate", where="out.csv"):
         call("--force")

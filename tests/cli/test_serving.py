@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import socket
 
-import pytest
+from tests.refusals import refused
 
 from caveat.cli import serving
 from caveat.errors import CaveatError
 
 
 def test_a_folder_that_is_not_there_is_refused(tmp_path):
-    with pytest.raises(CaveatError, match="there is no such folder"):
+    with refused("app.folder.absent"):
         serving.serve(tmp_path / "nothing")
 
 
@@ -19,7 +19,7 @@ def test_only_this_machine_reaches_it_and_a_port_that_is_taken_is_refused():
     with serving._bound(None) as first:
         host, port = first.getsockname()
         assert host == "127.0.0.1"
-        with pytest.raises(CaveatError, match="the port is taken"):
+        with refused("app.port.conflict", where="--port 8765"):
             serving._bound(port)
         with serving._bound(None) as second:  # another one that is free
             assert second.getsockname()[1] != port
@@ -39,5 +39,5 @@ def test_without_the_extra_it_says_what_to_install(tmp_path, monkeypatch):
         )
 
     monkeypatch.setattr(serving, "load_extra", missing)
-    with pytest.raises(CaveatError, match=r"caveat\[app\]"):
+    with refused("test.thing.failed"):
         serving.serve(tmp_path)

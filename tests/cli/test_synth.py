@@ -13,11 +13,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.refusals import refused
 from typer.testing import CliRunner
 
 from caveat.cli import app, main
 from caveat.datasets import survey
-from caveat.errors import CaveatError
 from caveat.synthesis.model import BLOCK
 from caveat.table import Column, Kind, Missing, Table, files, read, write
 
@@ -399,6 +399,6 @@ def test_a_specification_brings_its_seed_and_no_protection_is_forgotten(folder: 
     assert others == [one, one]
     steps = '[[protect]]\nname = "round_numbers"\nbase = { income = 100 }\n'
     (folder / "protected.toml").write_text(plain + steps)
-    with pytest.raises(CaveatError, match="line 5: protect: caveat synth does not carry out"):
+    with refused("spec.entry.unsupported", where="protected.toml, line 5"):
         invoke("synth", "protected.toml", "-o", "d.csv")
     assert not (folder / "d.csv").exists()

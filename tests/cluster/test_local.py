@@ -18,9 +18,9 @@ from tests.cluster.tasks import (
     refuse_two,
     slow_first,
 )
+from tests.refusals import refused
 
 from caveat.cluster import processes, threads
-from caveat.errors import CaveatError
 
 
 @pytest.mark.parametrize("number", [1, 2, 3])
@@ -32,7 +32,7 @@ def test_threads_give_results_in_order(number: int) -> None:
 
 def test_threads_pass_errors_on() -> None:
     with threads(2) as workers:
-        with pytest.raises(CaveatError, match="two is too many"):
+        with refused("test.thing.failed", column="x", row=3, where="here"):
             list(workers.map(refuse_two, range(9)))
         with pytest.raises(ZeroDivisionError):
             list(workers.map(fail, [1]))
@@ -44,7 +44,7 @@ def test_processes_do_tasks_in_order_pass_errors_on_and_are_gone_afterwards() ->
         used = set(workers.map(process_of, range(20)))
         assert len(used) == 2
         assert used == set(workers.pids)
-        with pytest.raises(CaveatError, match=r"^here, column x, row 3: two is too many; use one"):
+        with refused("test.thing.failed", column="x", row=3, where="here"):
             list(workers.map(refuse_two, range(9)))
         assert workers.pids == []
         with pytest.raises(ZeroDivisionError):
@@ -64,7 +64,7 @@ def test_a_process_that_is_killed_costs_its_tasks_and_not_the_work(tmp_path: Pat
 def test_a_task_that_ends_every_worker_is_given_up() -> None:
     with (
         processes(1) as workers,
-        pytest.raises(CaveatError, match="a worker process has ended 4 times at the same task"),
+        refused("cluster.worker.failed", where="cluster"),
     ):
         list(workers.map(end_always, [1]))
 

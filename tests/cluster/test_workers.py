@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 from tests.cluster.tasks import double, fail, refuse_two
+from tests.refusals import refused
 
 import caveat
 from caveat.cluster import running_on, threads, workers_now
 from caveat.cluster.workers import Refused, answer, call, in_order
-from caveat.errors import CaveatError
 
 
 def test_no_more_is_handed_out_than_is_ahead() -> None:
@@ -29,7 +29,7 @@ def test_no_more_is_handed_out_than_is_ahead() -> None:
 def test_a_mistake_of_the_users_comes_back_with_all_its_parts() -> None:
     sent = call(caveat.__version__, refuse_two, 2)
     assert isinstance(sent, Refused)
-    with pytest.raises(CaveatError, match=r"^here, column x, row 3: two is too many; use one\.$"):
+    with refused("test.thing.failed", column="x", row=3, where="here"):
         answer(sent)
     assert answer(call(caveat.__version__, refuse_two, 1)) == 1
 

@@ -7,6 +7,7 @@ import json
 import re
 
 import pytest
+from tests.refusals import refused
 from tests.report.sample import small
 
 from caveat.errors import CaveatError
@@ -47,7 +48,7 @@ def test_what_is_written_is_read_again(tmp_path):
     assert json.loads((tmp_path / DECISION).read_text()) == {
         **FILE, "decision": "change", "names": ["A. Chair"], "conditions": [], "next_review": None,
     }  # fmt: skip
-    with pytest.raises(CaveatError, match="exists"):
+    with refused("command.output.exists"):
         write_decision(tmp_path / DECISION, made)
 
 
@@ -95,9 +96,9 @@ def test_a_mistake_is_one_sentence(tmp_path, changes, said):
 def test_what_is_no_decision(tmp_path, text):
     path = tmp_path / DECISION
     path.write_text(text)
-    with pytest.raises(CaveatError, match=r"this is no (JSON file|decision about a release)"):
+    with refused("decision.file.malformed"):
         read_decision(path)
-    with pytest.raises(CaveatError, match="there is no such file"):
+    with refused("data.file.absent"):
         read_decision(tmp_path / "other.json")
 
 
@@ -114,5 +115,5 @@ def test_the_schema_says_the_same():
 
 
 def test_a_decision_is_checked_where_it_is_made():
-    with pytest.raises(CaveatError, match="decision is not as it should be"):
+    with refused("decision.entry.malformed", where="decision"):
         Decision(SHA, "maybe", ["A"], "2026-11-17")

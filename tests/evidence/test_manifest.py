@@ -7,8 +7,8 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from tests.refusals import refused
 
-from caveat.errors import CaveatError
 from caveat.evidence.manifest import (
     EVIDENCE,
     MANIFEST,
@@ -130,8 +130,8 @@ def test_a_file_of_a_release_is_looked_for_in_both_parts(tmp_path: Path) -> None
     assert place_in(here, "report-external.html") == here / "public/report-external.html"
     assert place_in(here, "evidence.json") == here / EVIDENCE
     assert place_in(here, "absent.html") == here / "inside/absent.html"
-    with pytest.raises(CaveatError, match="no name of a file"):
+    with refused("release.name.refused"):
         place_in(here, "../evidence.json")
     (here / "inside/report.html").symlink_to(here / EVIDENCE)
-    with pytest.raises(CaveatError, match="symbolic link"):
+    with refused("release.file.refused"):
         place_in(here, "report.html")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.generators.conformance import check_generator
+from tests.refusals import refused
 
-from caveat.errors import CaveatError
 from caveat.generators import Drafted, generator_names, generator_of
 from caveat.synthesis.drafts import Category, DraftPlan, Numeric
 from caveat.table import Table
@@ -37,5 +37,5 @@ def test_it_knows_nothing_but_the_number_of_rows() -> None:
 
 @pytest.mark.parametrize("settings", [{}, {"plan": "draft.toml"}, {"plan": PLAN, "share": 1}])
 def test_without_a_specification_it_cannot_be_made(settings: dict[str, object]) -> None:
-    with pytest.raises(CaveatError, match=r"name it outputs:draft\.toml"):
+    with refused("generator.setting.unsupported", where="generator outputs"):
         generator_of("outputs", settings)

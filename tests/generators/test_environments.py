@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from tests.generators.conformance import check_generator, people
+from tests.refusals import refused
 
-from caveat.errors import CaveatError
 from caveat.generators import GeneratorError, Limits, generator_of
 from caveat.generators import environments as made
 from caveat.generators.recipes import RECIPES, Source
@@ -55,7 +55,7 @@ def test_an_environment_is_made_once(own_home: Path, monkeypatch: pytest.MonkeyP
     assert not made.is_installed(RECIPES["arfpy"].source)  # the pins are those of another day
     made.remove("arfpy")
     assert not folder.exists()
-    with pytest.raises(CaveatError, match="there is no environment of arfpy"):
+    with refused("generator.environment.not-installed"):
         made.remove("arfpy")
 
 
@@ -72,7 +72,7 @@ def test_what_could_not_be_finished_is_not_there(
 def test_a_licence_that_restricts_the_use_must_be_accepted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with pytest.raises(CaveatError, match=r"BUSL-1.1, which restricts .* --accept-licence"):
+    with refused("generator.licence.refused"):
         made.add("sdv-ctgan")
     pretend(monkeypatch)
     made.add("sdv-ctgan", accept_licence=True, say=lambda text: None)
@@ -81,14 +81,14 @@ def test_a_licence_that_restricts_the_use_must_be_accepted(
 
 
 def test_names_and_programs(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(CaveatError, match="no recipe for a generator 'arfpi'; perhaps arfpy"):
+    with refused("generator.name.unknown"):
         made.add("arfpi")
-    with pytest.raises(CaveatError, match="runs in Rscript, which Caveat does not install"):
+    with refused("generator.program.unsupported"):
         made.add("synthpop")
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(GeneratorError, match="it needs Rscript, which is not installed"):
         generator_of("synthpop")
-    with pytest.raises(CaveatError, match="uv is not installed; leave out --uv"):
+    with refused("generator.program.not-installed"):
         made.add("arfpy", uv=True)
 
 

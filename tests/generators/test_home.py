@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.refusals import refused
 
-from caveat.errors import CaveatError
 from caveat.generators.home import home
 
 
@@ -14,7 +14,7 @@ def test_the_variable_says_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("CAVEAT_HOME", str(tmp_path / "x"))
     assert home() == tmp_path / "x"
     monkeypatch.setenv("CAVEAT_HOME", "relative")
-    with pytest.raises(CaveatError, match="not absolute"):
+    with refused("generator.folder.malformed", where="CAVEAT_HOME"):
         home()
 
 

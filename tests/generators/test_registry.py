@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.refusals import refused
 
 from caveat.datasets import buyer_beware
-from caveat.errors import CaveatError
 from caveat.generators import generator_names, generator_of
 from caveat.generators.process import GeneratorError
 
@@ -20,14 +20,14 @@ def test_names_are_those_of_methods_and_references() -> None:
 
 
 def test_an_unknown_name_says_what_there_is() -> None:
-    with pytest.raises(CaveatError, match=r"no generator 'gaurded'; perhaps guarded"):
+    with refused("generator.name.unknown"):
         generator_of("gaurded")
 
 
 def test_a_command_starts_only_when_it_is_allowed(tmp_path: Path) -> None:
     mark = tmp_path / "mark"
     settings = {"command": [sys.executable, "-c", f"open({str(mark)!r}, 'w')"]}
-    with pytest.raises(CaveatError, match="allow_command"):
+    with refused("generator.command.refused", where="generator cart"):
         generator_of("cart", settings)
     made = generator_of("cart", settings, allow_command=True)
     with pytest.raises(GeneratorError):  # it writes no table

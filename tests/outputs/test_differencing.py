@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from tests.refusals import refused
 
 from caveat.datasets import survey
-from caveat.errors import CaveatError
 from caveat.outputs.checking import check_table
 from caveat.outputs.differencing import (
     Cells,
@@ -155,7 +155,7 @@ def test_of_a_large_table_the_total_is_kept(monkeypatch: pytest.MonkeyPatch) -> 
      {"cells": [["n", "m", "many"]]}],
 )  # fmt: skip
 def test_damaged_entries_are_refused(wrong: dict[str, object]) -> None:
-    with pytest.raises(CaveatError, match="the entry of a published table is damaged"):
+    with refused("privacy.ledger.damaged", where="ledger"):
         Counts.from_entry({**counts("t", PEOPLE).entry(), **wrong})
 
 

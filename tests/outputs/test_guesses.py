@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.refusals import refused
 
-from caveat.errors import CaveatError
 from caveat.outputs.guesses import Guesses
 
 # Five kinds; three guesses of eight records each.
@@ -32,7 +32,7 @@ def test_measures_by_hand():
     assert GUESSES.rare(1) is None
     assert GUESSES.rare(2) == 0  # two kinds met twice, neither of them has two records
     assert GUESSES.rare(5) == 0
-    with pytest.raises(CaveatError, match="there are 5 kinds"):
+    with refused("outputs.setting.range", where="k"):
         GUESSES.precision(6)
     assert repr(GUESSES) == "<Guesses: blocks of 3 x 5, truth of 5>"
 

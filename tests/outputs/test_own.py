@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.refusals import refused
 from tests.report.sample import small
 
-from caveat.errors import CaveatError
 from caveat.evidence import FEWEST, external, text_of
 from caveat.evidence.manifest import EVIDENCE
 from caveat.outputs.checking import check_files
@@ -66,10 +66,10 @@ def test_damaged_evidence_is_refused(tmp_path: Path) -> None:
     content = small()
     del content["utility"]
     (tmp_path / "evidence.json").write_text(json.dumps(content))
-    with pytest.raises(CaveatError, match="does not follow the schema"):
+    with refused("evidence.entry.malformed"):
         check_files([tmp_path / "evidence.json"])
     (tmp_path / "public.json").write_text('{"format": 2, "scenarios": []}')
-    with pytest.raises(CaveatError, match="no evidence of a release"):
+    with refused("evidence.file.malformed"):
         check_files([tmp_path / "public.json"])
 
 

@@ -7,8 +7,8 @@ from itertools import product
 
 import numpy as np
 import pytest
+from tests.refusals import refused
 
-from caveat.errors import CaveatError
 from caveat.outputs.plan_risk import correlation, plan_risk, planned_tables
 from caveat.table import Table
 
@@ -107,15 +107,15 @@ def test_nothing_disclosive_is_undefined():
 @pytest.mark.parametrize(
     ("tables", "levels", "message"),
     [
-        ([["sex", "age"]], [()], "no table has a target in it"),
-        ([["ill"]], [()], "a table of one variable"),
-        ([["ill", "sex", "sex"]], [()], "names a variable twice"),
-        ([["ill", "sex"]], [("sex",)], "a place is a variable of a table too"),
-        ([["ill", "height"]], [()], "there is no column 'height'"),
+        ([["sex", "age"]], [()], "outputs.target.absent"),
+        ([["ill"]], [()], "outputs.column.too-few"),
+        ([["ill", "sex", "sex"]], [()], "data.column.duplicate"),
+        ([["ill", "sex"]], [("sex",)], "outputs.column.conflict"),
+        ([["ill", "height"]], [()], "data.column.unknown"),
     ],
 )
 def test_plans_that_are_refused(tables, levels, message):
-    with pytest.raises(CaveatError, match=message):
+    with refused(message):
         plan_risk(ORIGINAL, RELEASE, tables, ["ill"], levels=levels)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.outputs.toys import is_spanned
+from tests.refusals import refused
 
 from caveat import Table
-from caveat.errors import CaveatError
 from caveat.outputs._pattern import Rule
 from caveat.outputs.audit import insiders
 from caveat.outputs.primary import PrimaryRules, primary_cells
@@ -195,14 +195,14 @@ def test_missing_codes_are_codes_and_missing_values_none() -> None:
     assert inner.values.tolist() == [3, 1, 0, 2]
     assert publish(inner, PrimaryRules(zeros=True)).done.hidden.all()
     none = Table.from_frame({"k": ["a", "b"], "v": np.array([np.nan, np.nan])})
-    with pytest.raises(CaveatError, match="no record has a value"):
+    with refused("data.column.empty", column="v"):
         inner_cells(none, [Layout("t", ("k",))], value="v")
 
 
 def test_wrong_columns_are_one_sentence() -> None:
-    with pytest.raises(CaveatError, match="values must be numbers"):
+    with refused("data.column.type", column="job"):
         inner_cells(people(), LAYOUTS, value="job")
-    with pytest.raises(CaveatError, match="there is no column 'town'"):
+    with refused("data.column.unknown"):
         inner_cells(people(), [Layout("t", ("town",))])
-    with pytest.raises(CaveatError, match="no rows"):
+    with refused("data.table.empty", where="tables"):
         inner_cells(people().take(slice(0, 0)), LAYOUTS)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.refusals import refused
 
-from caveat.errors import CaveatError
 from caveat.outputs.blocks import Figure, reconstruct, system
 from caveat.outputs.reconstruction import attack_tables, rebuild, surest
 from caveat.table import Table
@@ -45,12 +45,12 @@ def test_all_solutions_are_met_and_a_start_is_followed():
 
 
 def test_what_cannot_be_rebuilt():
-    with pytest.raises(CaveatError, match="no block agrees"):
+    with refused("outputs.table.conflict"):
         rebuild(system({"p": "ab"}, [Figure({}, 3), Figure({"p": "a"}, 4)]))
     told = system({"p": "ab"}, [Figure({}, 3)])
-    with pytest.raises(CaveatError, match="at least once"):
+    with refused("outputs.setting.range", where="times"):
         rebuild(told, times=0)
-    with pytest.raises(CaveatError, match="one number from 0 up"):
+    with refused("outputs.setting.range", where="start"):
         rebuild(told, start=np.zeros(2))
 
 
@@ -128,7 +128,7 @@ def test_what_is_told_without_doubt():
     assert found.unequivocal(["sex", "ill"]) == 1
     loose = attack_tables(people, [["sex"], ["ill"]], by="at", times=30)
     assert loose.unequivocal(["sex"]) == 0
-    with pytest.raises(CaveatError, match="'age' is in no table"):
+    with refused("data.column.unknown"):
         found.unequivocal(["age"])
 
 
@@ -144,12 +144,12 @@ def test_hidden_counts_say_less():
 
 def test_plans_that_are_refused():
     people = population(1)
-    with pytest.raises(CaveatError, match="no table is named"):
+    with refused("outputs.table.absent", where="tables"):
         attack_tables(people, [])
-    with pytest.raises(CaveatError, match="in every table by itself"):
+    with refused("outputs.column.conflict", column="block"):
         attack_tables(people, [["block", "sex"]], by="block")
     wide = Table.from_frame({f"c{i}": [*range(30)] for i in range(3)})
-    with pytest.raises(CaveatError, match="27,000 combinations"):
+    with refused("outputs.cell.too-many", where="tables"):
         attack_tables(wide, [["c0", "c1", "c2"]])
 
 
@@ -164,5 +164,5 @@ def test_how_sure_a_promise_lets_one_become():
     assert surest(0.5, 0) == 0.5
     assert surest(0.5, np.log(3)) == pytest.approx(0.75)
     assert (surest(0, 5), surest(1, 5)) == (0, 1)
-    with pytest.raises(CaveatError, match="not negative"):
+    with refused("outputs.setting.range"):
         surest(0.5, -1)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
+from tests.refusals import refused
 
-from caveat.errors import CaveatError
 from caveat.outputs.checking import check_files
 from caveat.outputs.output_table import Described
 from caveat.outputs.sacro import STATUS, check_names, results, schema, write_results
@@ -92,10 +92,10 @@ def test_the_folder_has_the_outputs_and_their_checksums(paths: list[Path], tmp_p
 
 
 def test_names_that_collide_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(CaveatError, match="two outputs have the same name"):
+    with refused("outputs.name.duplicate"):
         check_names([tmp_path / "a.csv", tmp_path / "x" / "A.csv"])
     for name in ("results.json", "outputs.json", "config.json", "manifest.json"):
-        with pytest.raises(CaveatError, match="has a file of this name itself"):
+        with refused("outputs.name.conflict"):
             check_names([tmp_path / name])
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
+from tests.refusals import refused
 
-from caveat.errors import CaveatError
 from caveat.privacy import Budget, Ledger, Limit, Spent
 
 ALONE = Limit(1.0, 1e-6)
@@ -20,7 +19,7 @@ def spend(budget: Budget) -> None:
 def test_without_a_limit_one_release_is_all(tmp_path: Path) -> None:
     budget = Budget(tmp_path / "ledger.jsonl", "survey")
     spend(budget)
-    with pytest.raises(CaveatError, match="is spent on survey"):
+    with refused("privacy.budget.refused"):
         spend(budget)
     assert Ledger(budget.ledger).spent("survey", 1e-6) == 1
 
@@ -30,6 +29,6 @@ def test_a_limit_is_shared_by_name(tmp_path: Path) -> None:
     spend(budget)
     spend(budget)
     spend(Budget(budget.ledger, "another", Limit(1.0, 1e-6)))
-    with pytest.raises(CaveatError, match="is left"):
+    with refused("privacy.budget.refused"):
         spend(budget)
     assert len(Ledger(budget.ledger).entries("survey")) == 2

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 from scipy import integrate, stats
+from tests.refusals import refused
 
-from caveat.errors import CaveatError
 from caveat.protect import (
     Population,
     add_noise,
@@ -74,5 +74,5 @@ def test_values_that_many_share_need_no_noise():
 
 
 def test_limits_that_no_noise_can_meet():
-    with pytest.raises(CaveatError, match=r"no noise brings the probability down to 0.05"):
+    with refused("protection.setting.range", where="limit"):
         scale_for(np.array([1.0]), Population(10, values=np.arange(10)), 0.05)

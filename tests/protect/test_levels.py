@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 from tests.protect.tables import PEOPLE, RELEASE, values
+from tests.refusals import refused
 
-from caveat.errors import CaveatError
 from caveat.protect import (
     code_extremes,
     group_rare_levels,
@@ -32,7 +31,7 @@ def test_a_single_rare_level_takes_another_with_it():
 
 def test_label():
     assert values(label(PEOPLE), "synthetic") == ["synthetic"] * 5
-    with pytest.raises(CaveatError, match="column sex: there is such a column already"):
+    with refused("data.column.exists", column="sex"):
         label(PEOPLE, column="sex")
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.protect.tables import values
+from tests.refusals import refused
 
-from caveat.errors import CaveatError
 from caveat.protect import (
     code_extremes,
     round_numbers,
@@ -21,7 +21,7 @@ def test_extremes():
     found = code_extremes(table, top={"income": 5000}, bottom={"income": 0})
     assert values(found, "income") == [0.0, 100.0, None, 5000.0]
     assert found.step.counts == {"income: at the top": 1, "income: at the bottom": 1}
-    with pytest.raises(CaveatError, match="column income: the bottom is not below the top"):
+    with refused("protection.setting.range", column="income"):
         code_extremes(table, top={"income": 1}, bottom={"income": 2})
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.spatial import cKDTree
+from tests.refusals import refused
 
-from caveat.errors import CaveatError
 from caveat.protect import (
     spectral,
 )
@@ -106,5 +106,5 @@ def test_spectral_table_shuffles_reflections_and_warns():
     found = spectral(table, ["x", "y"], way="J", seed=1)
     assert "not for release" in found.step.notes[0]
     assert found.step.seed == 1
-    with pytest.raises(CaveatError, match="there is no way 'Q'"):
+    with refused("protection.setting.unknown", where="spectral"):
         spectral(table, ["x"], way="Q")

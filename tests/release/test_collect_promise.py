@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.refusals import refused
 
 from caveat import Release, evidence
 from caveat.datasets import survey
@@ -267,7 +268,7 @@ def test_a_folder_that_is_there_costs_nothing(private: Make) -> None:
     path = private()
     (path.parent / "release").mkdir()
     (path.parent / "release" / "notes.txt").write_text("mine")
-    with pytest.raises(CaveatError, match="the folder exists already"):
+    with refused("release.folder.exists"):
         run(path)
     assert not (path.parent / "ledger.jsonl").exists()
 

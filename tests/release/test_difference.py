@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
+from tests.refusals import refused
 
-from caveat.errors import CaveatError
 from caveat.release import diff_releases
 from caveat.release.difference import files_of
 from caveat.release.outcome import Outcome
@@ -34,7 +33,7 @@ def test_a_folder_or_its_evidence_is_read_and_no_data(outcome: Outcome, tmp_path
 
 
 def test_what_is_no_release_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(CaveatError, match="there is no such file"):
+    with refused("data.file.absent"):
         diff_releases(tmp_path, tmp_path)
     assert files_of(Path("x/evidence.json")) == (Path("x/evidence.json"), Path("x/release.toml"))
     assert files_of(Path("x")) == (Path("x/inside/evidence.json"), Path("x/inside/release.toml"))

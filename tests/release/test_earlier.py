@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.refusals import refused
 from tests.release import tables
 from tests.release.conftest import SPEC
 
@@ -221,13 +222,13 @@ def test_a_run_that_fails_enters_nothing_and_damage_is_refused_first(
 
     with monkeypatch.context() as patch:
         patch.setattr(Run, "write", fail)
-        with pytest.raises(CaveatError, match="the disk is full"):
+        with refused("test.thing.failed"):
             house.release("second", seed(2))
     assert len(house.entries) == len(house.private) == 1
     book = house.folder / "ledger.jsonl"
     book.write_text("no entry\n" + book.read_text())
     monkeypatch.setattr(Run, "whole", fail)
-    with pytest.raises(CaveatError, match="line 1: the entry is damaged"):
+    with refused("privacy.ledger.damaged"):
         house.release("third", seed(3))
 
 

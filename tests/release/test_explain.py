@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.refusals import refused
 
 from caveat.attack import membership
-from caveat.errors import CaveatError
 from caveat.release import explain_row
 from caveat.release.again import made_again
 from caveat.release.outcome import Outcome
@@ -61,15 +61,15 @@ def test_rows_that_are_held_out_or_not_there_and_protections_are_refused(
 ) -> None:
     material = made_again(spec, outcome.folder)
     held_out = int(np.setdiff1d(np.arange(material.original.n_rows), material.rows)[0]) + 1
-    with pytest.raises(CaveatError, match="was held out as a control"):
+    with refused("release.row.unused", where="record"):
         explain_row(spec, held_out, folder=outcome.folder)
-    with pytest.raises(CaveatError, match="there is no row 99,999; choose from 1 to"):
+    with refused("attack.record.unknown", where="record"):
         explain_row(spec, 99_999, folder=outcome.folder)
     output = replace(spec.output, folder=outcome.folder.parent / "nowhere")
     row = int(material.rows[0]) + 1
     filtered = replace(spec, protect=({"name": "remove_replicated_uniques", "keys": ["age"]},),
                        output=output)  # fmt: skip
-    with pytest.raises(CaveatError, match="remove_replicated_uniques looks at the original"):
+    with refused("attack.probability.unsupported", where="explain"):
         explain_row(filtered, row)
     rounded = replace(spec, protect=({"name": "round_numbers", "base": {"income": 100}},),
                       output=output)  # fmt: skip

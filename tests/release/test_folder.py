@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.refusals import refused
 
-from caveat.errors import CaveatError
 from caveat.release.folder import arrange, release_folder, write_manifest
 from caveat.table.provenance import Output
 
@@ -140,7 +140,7 @@ def test_a_release_that_a_killed_run_had_moved_aside_is_put_back(tmp_path):
     target = tmp_path / "release"
     before = make_release(target)
     target.rename(tmp_path / ".release.caveat-old-0123456789ab")
-    with pytest.raises(CaveatError, match="exists already"), release_folder(target):
+    with refused("release.folder.exists"), release_folder(target):
         pass
     assert contents(target) == before
     assert hidden(tmp_path) == []
@@ -170,7 +170,7 @@ def test_a_draft_that_was_left_by_another_release_is_removed_too(tmp_path):
 
 def test_two_runs_do_not_write_one_folder(tmp_path):
     with release_folder(tmp_path / "release") as (draft, _):
-        with pytest.raises(CaveatError, match="another run"), release_folder(tmp_path / "release"):
+        with refused("release.folder.conflict"), release_folder(tmp_path / "release"):
             pass
         assert draft.exists()
         (draft / "x").write_text("x")
@@ -181,16 +181,16 @@ def test_what_no_run_has_written_is_not_replaced(tmp_path):
     target = tmp_path / "release"
     make_release(target)
     (target / "notes of the board.txt").write_text("keep me")
-    with pytest.raises(CaveatError, match=r"no run has written: notes of the board\.txt"):
+    with refused("release.folder.refused"):
         release_folder(target, force=True).__enter__()
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "thesis.tex").write_text("years")
-    with pytest.raises(CaveatError, match=r"no run has written: thesis\.tex"):
+    with refused("release.folder.refused"):
         release_folder(tmp_path / "thesis", force=True).__enter__()
     (tmp_path / "file").write_text("")
-    with pytest.raises(CaveatError, match="a file, not a folder"):
+    with refused("release.folder.type"):
         release_folder(tmp_path / "file", force=True).__enter__()
-    with pytest.raises(CaveatError, match="no such folder"):
+    with refused("command.folder.absent"):
         release_folder(tmp_path / "absent" / "release").__enter__()
     assert (tmp_path / "thesis" / "thesis.tex").read_text() == "years"
 
@@ -200,7 +200,7 @@ def test_a_folder_that_cannot_be_written_is_refused_before_any_work(tmp_path, mo
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "mkdir", refuse)
-    with pytest.raises(CaveatError, match=r"cannot be written \(Permission denied\)"):
+    with refused("command.output.not-writable"):
         release_folder(tmp_path / "release").__enter__()
 
 
@@ -280,9 +280,7 @@ def test_a_release_is_replaced_unless_it_holds_something_foreign(
     (target / foreign).write_text("mine")
     before = contents(target)
     with (
-        pytest.raises(
-            CaveatError, match=f"no run has written: {foreign.removesuffix('/mine.txt')}"
-        ),
+        refused("release.folder.refused"),
         release_folder(target, force=True),
     ):
         pass
@@ -298,7 +296,7 @@ def test_a_part_that_is_a_link_is_not_replaced(tmp_path: Path, part: str) -> Non
     (target / part).rename(tmp_path / "elsewhere")
     (target / part).symlink_to(tmp_path / "elsewhere")
     before = contents(tmp_path / "elsewhere")
-    with pytest.raises(CaveatError, match="no run has written"):
+    with refused("release.folder.refused"):
         release_folder(target, force=True).__enter__()
     assert contents(tmp_path / "elsewhere") == before
 

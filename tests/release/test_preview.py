@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
+from tests.refusals import refused
 
-from caveat.errors import CaveatError
 from caveat.release import Release
 from caveat.release.preview import preview
 from caveat.table import read
@@ -39,7 +38,7 @@ reports = []
 def test_rows_of_both_sides_stand_beside_each_other(specification):
     path = specification()
     path.write_text(SHORT)
-    with pytest.raises(CaveatError, match="no release yet"):
+    with refused("release.folder.absent"):
         preview(path, path.parent / "release")
     folder = path.parent / "release"
     Release.from_toml(path).run(folder)

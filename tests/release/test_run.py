@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.refusals import refused
 from typer.testing import CliRunner
 
 from caveat import Release, evidence
 from caveat.attack import attributes
 from caveat.cli import app
 from caveat.datasets import buyer_beware, survey
-from caveat.errors import CaveatError
 from caveat.release.again import made_again as again
 from caveat.release.material import hold_out, hold_out_each
 from caveat.risk import audit
@@ -375,9 +375,9 @@ def test_tables_made_elsewhere_are_audited(specification, outcome, tmp_path):
     assert entry["value"] == expected["DiSCO", "marital"].value
     assert entry["control"] is None
     assert not list(found.folder.glob("synthetic*"))
-    with pytest.raises(CaveatError, match="no synthetic table is named"):
+    with refused("spec.entry.absent", where="release.toml, line 8"):
         release.run(tmp_path / "none", only="audit")
-    with pytest.raises(CaveatError, match="--only audit"):
+    with refused("release.setting.conflict", where="synthetic"):
         release.run(tmp_path / "none", synthetic=[theirs])
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from tests.refusals import refused
 
 from caveat.cluster import threads
 from caveat.datasets import buyer_beware
-from caveat.errors import CaveatError
 from caveat.release import Release
 from caveat.table import Table, read, write
 
@@ -81,6 +81,6 @@ def test_data_in_parts_are_the_data(release: Release, tmp_path: Path) -> None:
 
 
 def test_a_cluster_that_is_not_there_leaves_no_folder(release: Release, tmp_path: Path) -> None:
-    with pytest.raises(CaveatError, match="'nowhere' is no address"):
+    with refused("cluster.address.malformed", where="cluster"):
         release.run(tmp_path / "out", cluster="nowhere")
     assert not (tmp_path / "out").exists()

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from tests.refusals import refused
 from tests.release.tables import SMALL, by_name
 
 from caveat import evidence
 from caveat.attack.groups import group_membership, group_posterior
-from caveat.errors import CaveatError
 from caveat.evidence.external import external
 from caveat.release import Release
 from caveat.release.material_tables import synthesise_tables
@@ -170,7 +170,7 @@ def test_an_earlier_release_is_replaced_and_nothing_else(tables_folder: Path) ->
     release.run(tables_folder / "small", date="2026-01-02", force=True)
     mine = tables_folder / "small" / "inside" / "synthetic-1" / "mine.csv"
     mine.write_text("a\n1\n")
-    with pytest.raises(CaveatError, match=r"no run has written: inside/synthetic-1/mine\.csv"):
+    with refused("release.folder.refused"):
         release.run(tables_folder / "small", force=True)
     assert mine.exists()
 
@@ -189,7 +189,7 @@ def test_other_formats_and_numbers_of_rows(tables_folder: Path) -> None:
 def test_tables_that_were_made_elsewhere_are_refused(tables_folder: Path) -> None:
     path = tables_folder / "small.toml"
     path.write_text(SMALL)
-    with pytest.raises(CaveatError, match=r"line 4: tables that were made elsewhere are measured"):
+    with refused("spec.entry.unsupported", where="small.toml, line 4"):
         Release.from_toml(path).run(tables_folder / "nothing", only="audit", synthetic=["x.csv"])
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
+from tests.refusals import refused
 
-from caveat.errors import CaveatError
 from caveat.report.blocks import Field, Grid, Items, Section, Text, cell
 from caveat.report.pages import Page, as_html, as_markdown, as_text, written
 
@@ -54,5 +53,5 @@ def test_the_ending_of_a_name_says_the_form() -> None:
     assert written(Path("x.HTML")) is as_html
     assert written(Path("x.md")) is as_markdown
     assert written(Path("x.txt")) is as_text
-    with pytest.raises(CaveatError, match=r"let the name end in \.html, \.md, \.txt"):
+    with refused("release.format.unknown", where="x.pdf"):
         written(Path("x.pdf"))

@@ -9,10 +9,10 @@ from html import unescape
 from itertools import pairwise
 
 import pytest
+from tests.refusals import refused
 from tests.report.page import Page
 from tests.report.sample import large, small
 
-from caveat.errors import CaveatError
 from caveat.evidence import check
 from caveat.notes import Note
 from caveat.report import markdown, render
@@ -314,7 +314,7 @@ def test_outside_it_is_said_what_the_report_holds_of_single_records():
 
 
 def test_another_version_is_refused():
-    with pytest.raises(CaveatError, match="use internal or external"):
+    with refused("release.report.unknown", where="report"):
         render(small(), version="public")
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
+from tests.refusals import refused
 
-from caveat.errors import CaveatError
 from caveat.spec.benchmark import BenchmarkSpec, GeneratorSpec
 
 SPEC = """
@@ -53,5 +52,5 @@ settings = { epsilon = 0.1 }
 
 
 def test_without_generators_there_is_nothing_to_compare(tmp_path: Path) -> None:
-    with pytest.raises(CaveatError, match="no generator is named"):
+    with refused("spec.entry.absent", where="bench.toml, line 1"):
         BenchmarkSpec.from_toml(written(tmp_path, ""))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import tomllib
 
 import pytest
+from tests.refusals import refused
 
-from caveat.errors import CaveatError
 from caveat.spec.forms import Form, attacked, mapped, planned, read_as, read_so
 
 TEXT = """\
@@ -63,7 +63,7 @@ def test_a_control_is_a_share_or_a_number(typed, number):
 
 @pytest.mark.parametrize("typed", ["x", "inf", "nan", "1e999"])
 def test_what_is_no_number_is_refused(typed):
-    with pytest.raises(CaveatError, match="a number is expected"):
+    with refused("app.value.type", where="control"):
         planned(TEXT, filled(control=typed))
 
 
@@ -109,7 +109,7 @@ def test_a_map_is_asked_for():
     new = tomllib.loads(mapped(text))["map"]
     assert (new["scenario"], new["risk"]) == ("all", "membershipShare")
     assert mapped(mapped(text)) == mapped(text)
-    with pytest.raises(CaveatError, match="nobody attacks"):
+    with refused("spec.entry.absent"):
         mapped("[release]\n")
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import pytest
+from tests.refusals import refused
 
-from caveat.errors import CaveatError
 from caveat.spec.limits import Limit, check_comparable, read_limits
 
 
@@ -28,7 +28,7 @@ def test_without_control_or_baseline_there_is_nothing_to_lie_above():
     limits = read_limits({"iS": {"above": 2}, "DiSCO": {"above": 2}})
     check_comparable(limits, has_control=True)
     check_comparable(limits[1:], has_control=False)
-    with pytest.raises(CaveatError, match="limits, iS: it has no baseline, and nobody is held"):
+    with refused("measure.control.absent", where="limits, iS"):
         check_comparable(limits, has_control=False)
 
 
@@ -59,21 +59,21 @@ def test_a_limit_of_nothing_is_broken_by_a_thousandth_of_a_per_cent_as_by_a_whol
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"posterior": {"most": 0.1, "least": 0.5}}, "limits, posterior: the limits contradict"),
+        ({"posterior": {"most": 0.1, "least": 0.5}}, "measure.limit.conflict"),
         (
             {"DiSCO": -1},
-            "DiSCO: no release can meet it: the measure lies between 0 and 100",
+            "measure.limit.range",
         ),
-        ({"posterior": {"least": 1.5}}, "lies between 0 and 1"),
-        ({"DiSCO": "few"}, "limits, DiSCO: a limit is a number"),
-        ({"DiSCO": {"over": 3}}, "limits, DiSCO: a limit is a number"),
-        ({"DiSCO": {"above": -1}}, "limits, DiSCO: a limit above the control is 0 or more"),
-        ({"S_pMSE": {"above": 1}}, "limits, S_pMSE: it has neither a control nor a baseline"),
-        ({"posterior": {"above": 0.1}}, "limits, posterior: it has neither a control nor"),
-        ({"NewRow": {"above": 1}}, "limits, NewRow: it is not riskier the higher it is"),
-        ({"disco": 5}, "there is no measure 'disco'; perhaps DiSCO"),
+        ({"posterior": {"least": 1.5}}, "measure.limit.range"),
+        ({"DiSCO": "few"}, "measure.limit.type"),
+        ({"DiSCO": {"over": 3}}, "measure.limit.type"),
+        ({"DiSCO": {"above": -1}}, "measure.limit.range"),
+        ({"S_pMSE": {"above": 1}}, "measure.limit.unsupported"),
+        ({"posterior": {"above": 0.1}}, "measure.limit.unsupported"),
+        ({"NewRow": {"above": 1}}, "measure.limit.unsupported"),
+        ({"disco": 5}, "measure.name.unknown"),
     ],
 )
 def test_bad_limits(given, message):
-    with pytest.raises(CaveatError, match=message):
+    with refused(message):
         read_limits(given)

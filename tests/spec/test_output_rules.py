@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.refusals import refused
 
-from caveat.errors import CaveatError
 from caveat.outputs.output_table import Described
 from caveat.outputs.statbarns import RULES, Rules, Verdict
 from caveat.spec.output_rules import SECTION, OutputRules
@@ -77,16 +77,19 @@ def test_every_rule_can_be_set() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[rules]\nthreshold = 0\n", "line 2: rules.threshold"),
-        ("[rules]\ntreshold = 5\n", "line 2: there is no key 'treshold'.*perhaps threshold"),
-        ("[rules]\nempty = 'maybe'\n", "line 2: .*no verdict 'maybe'"),
-        ("[rules]\np = 1\n", "line 2: rules.p"),
-        ("[[output]]\nform = 'cross'\n", "file"),
-        ("[[output]]\nfile = 'a.csv'\ndecimal = ';'\n", "line 3: .*decimal"),
-        ("[[output]]\nfile = 'a.csv'\nstatistics = { x = 'medain' }\n", "line 3: .*medain"),
-        ("[limits]\n", "no section 'limits'"),
+        ("[rules]\nthreshold = 0\n", "spec.entry.range"),
+        ("[rules]\ntreshold = 5\n", "spec.entry.unknown"),
+        ("[rules]\nempty = 'maybe'\n", "spec.value.unknown"),
+        ("[rules]\np = 1\n", "spec.entry.range"),
+        ("[[output]]\nform = 'cross'\n", "spec.entry.absent"),
+        ("[[output]]\nfile = 'a.csv'\ndecimal = ';'\n", "spec.value.unknown"),
+        (
+            "[[output]]\nfile = 'a.csv'\nstatistics = { x = 'medain' }\n",
+            "outputs.statistic.unknown",
+        ),
+        ("[limits]\n", "spec.entry.unknown"),
     ],
 )
 def test_mistakes_have_their_line(text: str, said: str, tmp_path: Path) -> None:
-    with pytest.raises(CaveatError, match=said):
+    with refused(said):
         rules(text, tmp_path)

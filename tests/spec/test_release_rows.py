@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
+from tests.refusals import refused
 
-from caveat.errors import CaveatError
 from caveat.spec.document import Document
 from caveat.spec.release_rows import population_of, read_rows
 from caveat.table import Table
@@ -22,7 +21,7 @@ def test_rows_are_a_number_or_the_population(tmp_path: Path) -> None:
     assert read_rows(document(tmp_path, "[release]\nrows = 7\n")) == 7
     weighted = '[release]\nrows = "population"\n[synthesis]\nweights = "w"\n'
     assert read_rows(document(tmp_path, weighted)) == "population"
-    with pytest.raises(CaveatError, match=r'line 2: release\.rows: "population" needs weights'):
+    with refused("spec.entry.absent", where="release.toml, line 2"):
         read_rows(document(tmp_path, '[release]\nrows = "population"\n'))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.refusals import refused
 
 from caveat.errors import CaveatError
 from caveat.privacy import Budget, Limit
@@ -76,5 +77,5 @@ def test_a_mistake_is_named_with_its_line(tmp_path: Path, old: str, new: str, sa
 
 
 def test_a_file_without_the_section(tmp_path: Path) -> None:
-    with pytest.raises(CaveatError, match=r"the section \[safepub\] is missing"):
+    with refused("spec.entry.absent", where="safepub.toml, line 1"):
         read(tmp_path, "[columns]\n")

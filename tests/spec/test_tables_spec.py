@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.refusals import refused
 
 from caveat.errors import CaveatError
 from caveat.outputs.tables import Layout
@@ -65,8 +66,8 @@ def test_mistakes_have_their_line(tmp_path: Path, old: str, new: str, line: int,
 
 def test_two_tables_have_two_names_and_a_code_one_above_it(tmp_path: Path) -> None:
     for name in ("one", "ONE"):
-        with pytest.raises(CaveatError, match="line 14: two tables have the same name"):
+        with refused("spec.entry.duplicate", where="tables.toml, line 14"):
             read(tmp_path, SPEC + f'[[table]]\nname = "{name}"\nby = ["sex"]\n')
     (tmp_path / "twice.csv").write_text("code,above\n1,9\n1,8\n")
-    with pytest.raises(CaveatError, match="row 2: a code stands below two codes"):
+    with refused("outputs.hierarchy.conflict", where="tables.toml, line 8"):
         read(tmp_path, SPEC.replace("regions.csv", "twice.csv"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.refusals import refused
 
 from caveat.errors import CaveatError
 from caveat.spec.toml_file import read_toml
@@ -32,5 +33,5 @@ def test_what_is_no_toml_is_said_with_its_line(tmp_path, content, where, do):
 
 
 def test_no_file(tmp_path):
-    with pytest.raises(CaveatError, match="there is no such file"):
+    with refused("spec.file.absent"):
         read_toml(tmp_path / "a.toml")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.refusals import refused
 
 from caveat.attack.generator import plan_of
 from caveat.attack.worlds import Worlds
@@ -113,7 +114,7 @@ def test_pictures_are_whole_and_not_overwritten(tmp_path):
     text = (tmp_path / "new" / "chart.html").read_text()
     assert "last record 1111" in text
     assert "cdn" not in text.split("</script>")[-1]
-    with pytest.raises(CaveatError, match="exists already"):
+    with refused("command.output.exists"):
         output.check(["chart"])
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.refusals import refused
 
-from caveat.errors import CaveatError
 from caveat.studies import households
 from caveat.studies.study import Output
 from caveat.table import Table
@@ -51,5 +51,5 @@ def test_what_is_known_of_the_population():
 
 
 def test_the_study_needs_its_data(tmp_path):
-    with pytest.raises(CaveatError, match="give --data FOLDER with simframe_eusilcP"):
+    with refused("study.file.absent"):
         households.run(Output(None), tmp_path)

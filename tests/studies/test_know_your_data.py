@@ -7,8 +7,8 @@ import math
 import numpy as np
 import polars as pl
 import pytest
+from tests.refusals import refused
 
-from caveat.errors import CaveatError
 from caveat.studies import STUDIES, know_your_data
 from caveat.studies.know_your_data import (
     GROUPS,
@@ -129,5 +129,5 @@ def test_states_of_cleaning() -> None:
 
 
 def test_without_the_data_it_says_so(tmp_path) -> None:
-    with pytest.raises(CaveatError, match="the data of this study are not here"):
+    with refused("study.file.absent"):
         STUDIES["know-your-data"].run(Output(None), tmp_path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.refusals import refused
 
 from caveat.errors import CaveatError
 from caveat.studies import STUDIES, baseline_generators, three_generators
@@ -59,5 +60,5 @@ def test_cleaned_survey_has_33_columns(shared):
 
 def test_without_the_data_it_says_so(tmp_path):
     assert STUDIES["three-generators"] is three_generators.STUDY
-    with pytest.raises(CaveatError, match=r"sd2011\.csv"):
+    with refused("study.file.absent"):
         three_generators.run(Output(), tmp_path)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.refusals import refused
 from tests.synthesis.wide import wide
 
-from caveat.errors import CaveatError
 from caveat.synthesis import Synthesizer, make_plan
 from caveat.synthesis.choosing import MOST, WIDE
 from caveat.table import Table
@@ -56,7 +56,7 @@ def test_what_is_declared_is_always_in() -> None:
         "columns": {"x8": {"predictors": ["x6"]}},
     }
     table = wide(12).with_columns({"x9": wide(12)["x9"]})
-    with pytest.raises(CaveatError, match="x8"):
+    with refused("synthesis.predictor.conflict", column="x8", where="synthesis"):
         make_plan(table, options | {"columns": {"x8": {"predictors": ["nobody"]}}})
     plan = make_plan(table, options)
     assert plan.columns["x8"].predictors == ("x6",)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.refusals import refused
 
 from caveat.datasets import survey
-from caveat.errors import CaveatError
 from caveat.synthesis import Model, Synthesizer, model, out_of_core
 from caveat.synthesis.out_of_core import Store
 from caveat.table import ColumnSchema, Schema, Table, concat
@@ -87,5 +87,5 @@ def test_a_full_disk_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyP
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(out_of_core, "write_array", full)
-    with pytest.raises(CaveatError, match=r"cannot be written \(No space left on device\)"):
+    with refused("command.output.not-writable"):
         fitted(Store(tmp_path), method="cart")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.cluster.clusters import Loopback, loopback
+from tests.refusals import refused
 
 from caveat import Synthesizer, Table, read, save
 from caveat.cluster import running_on, threads
@@ -170,7 +171,7 @@ def test_a_refusal_of_a_worker_is_the_one_of_this_process(client: Any) -> None:
 
 def test_a_folder_that_is_not_there_is_refused(client: Any, tmp_path: Path) -> None:
     table = Table.from_frame(buyer_beware())
-    with pytest.raises(CaveatError, match="elsewhere: there is no such folder"):
+    with refused("command.folder.absent"):
         Synthesizer(seed=1).fit(table, cluster=client, work=tmp_path / "elsewhere")
 
 

@@ -12,9 +12,9 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from tests.refusals import refused
 from tests.table.strategies import polars_frames
 
-from caveat.errors import CaveatError
 from caveat.table import Column, Kind, Missing, Table
 from caveat.table.code_files import CodeFiles, open_code_files, write_code_files
 
@@ -98,10 +98,10 @@ def test_no_rows_and_many_levels(tmp_path: Path) -> None:
 def test_a_folder_without_its_document_has_no_table(tmp_path: Path) -> None:
     files = CodeFiles(tmp_path)
     files.keep("sex", PEOPLE["sex"])  # a run that was stopped here
-    with pytest.raises(CaveatError, match="there are no code files here, or not all of them"):
+    with refused("data.folder.damaged"):
         open_code_files(tmp_path)
     (tmp_path / "table.json").write_text(json.dumps({"format": "caveat codes", "version": 0}))
-    with pytest.raises(CaveatError, match="another version"):
+    with refused("data.version.mismatch"):
         open_code_files(tmp_path)
 
 
@@ -110,6 +110,6 @@ def test_a_full_disk_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyP
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr("caveat.table.code_files.write_array", full)
-    with pytest.raises(CaveatError, match="No space left on device") as caught:
+    with refused("command.output.not-writable") as caught:
         write_code_files(PEOPLE, tmp_path)
     assert caught.value.do == "check the folder's permissions and the free space"

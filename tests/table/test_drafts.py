@@ -9,8 +9,8 @@ import threading
 from pathlib import Path
 
 import pytest
+from tests.refusals import refused
 
-from caveat.errors import CaveatError
 from caveat.stopping import UNFINISHED
 from caveat.table import Table, drafts, write
 from caveat.table.atomic import atomic_output, make_folder, write_text
@@ -99,7 +99,7 @@ def test_of_two_new_files_of_one_name_the_second_is_refused(tmp_path: Path) -> N
             draft.write_text("second")
             target.write_text("first")
 
-    with pytest.raises(CaveatError, match="exists already"):
+    with refused("command.output.exists"):
         late()
     assert target.read_text() == "first"
     assert list(tmp_path.iterdir()) == [target]
@@ -108,7 +108,7 @@ def test_of_two_new_files_of_one_name_the_second_is_refused(tmp_path: Path) -> N
 def test_a_name_that_is_taken_at_the_last_moment_is_not_replaced(tmp_path, monkeypatch) -> None:
     target = tmp_path / "x.csv"
     monkeypatch.setattr("caveat.table.atomic.make_private", lambda *_, **__: target.write_text("1"))
-    with pytest.raises(CaveatError, match="made it meanwhile"):
+    with refused("command.output.exists"):
         write_text(target, "second", confidential=False)
     assert target.read_text() == "1"
 
@@ -135,9 +135,9 @@ def test_a_writer_waits_for_another_and_says_so_when_the_time_is_up(tmp_path, mo
     monkeypatch.setattr(drafts, "PATIENCE", 0.0)
     target, order = tmp_path / "x.duckdb", []
     with exclusive(target):
-        with pytest.raises(CaveatError, match="another run has been writing"), exclusive(target):
+        with refused("command.output.busy"), exclusive(target):
             order.append("never")
-        with pytest.raises(CaveatError, match="another run has been writing"):
+        with refused("command.output.busy"):
             wait_for_writer(target)
         monkeypatch.setattr(drafts, "PATIENCE", 600.0)
 
@@ -198,7 +198,7 @@ def test_where_there_are_no_locks_a_lock_is_a_file(tmp_path: Path, monkeypatch) 
     target = tmp_path / "x.duckdb"
     with (
         exclusive(target),
-        pytest.raises(CaveatError, match="another run has been writing"),
+        refused("command.output.busy"),
         exclusive(target),
     ):
         pass

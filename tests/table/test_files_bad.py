@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
+from tests.refusals import refused
 
 from caveat.errors import CaveatError
 from caveat.table import ColumnSchema, Schema, Table, read, write
@@ -67,10 +68,10 @@ def test_bad_file_is_refused_in_one_sentence(case, tmp_path) -> None:
 
 
 def test_missing_file_and_folder(tmp_path) -> None:
-    with pytest.raises(CaveatError, match=r"no\.csv: there is no such file"):
+    with refused("data.file.absent"):
         read(tmp_path / "no.csv")
     (tmp_path / "folder.csv").mkdir()
-    with pytest.raises(CaveatError, match=r"folder\.csv: this is a folder"):
+    with refused("data.folder.empty"):
         read(tmp_path / "folder.csv")
 
 
@@ -91,7 +92,7 @@ def test_truncated_file_is_refused(suffix, share, tmp_path) -> None:
     write(Table.from_frame({"x": list(range(500)), "y": ["a", "b"] * 250}), path)
     whole = path.read_bytes()
     path.write_bytes(whole[: int(len(whole) * share)])
-    with pytest.raises(CaveatError, match=f"x\\{suffix}: not a .* or a damaged one"):
+    with refused("data.file.damaged"):
         read(path)
 
 
@@ -101,7 +102,7 @@ def test_damaged_pages_of_parquet_are_refused(tmp_path) -> None:
     content = bytearray(path.read_bytes())
     content[50:400] = bytes(350)
     path.write_bytes(content)
-    with pytest.raises(CaveatError, match=r"x\.parquet: not a Parquet file, or a damaged one"):
+    with refused("data.file.damaged"):
         read(path)
 
 
@@ -119,7 +120,7 @@ def test_wrong_delimiter_decimal_and_encoding(tmp_path) -> None:
         with pytest.raises(CaveatError, match=message):
             read(tmp_path / "x.csv", **options)
     (tmp_path / "y.csv").write_bytes(b"a\n\x81\n")
-    with pytest.raises(CaveatError, match="byte 2 is not valid cp1252"):
+    with refused("data.encoding.mismatch"):
         read(tmp_path / "y.csv", encoding="cp1252")
 
 
@@ -130,7 +131,7 @@ TABLE = Table.from_frame({"x": [1, 2]})
 def test_existing_output_is_kept_without_force(suffix, tmp_path) -> None:
     path = tmp_path / f"x{suffix}"
     path.write_bytes(b"precious")
-    with pytest.raises(CaveatError, match="the output exists already"):
+    with refused("command.output.exists"):
         write(TABLE, path)
     assert path.read_bytes() == b"precious"
     write(TABLE, path, force=True)
@@ -148,7 +149,7 @@ def test_bad_targets(tmp_path) -> None:
     ]:
         with pytest.raises(CaveatError, match=message):
             write(TABLE, tmp_path / name)
-    with pytest.raises(CaveatError, match="without columns"):
+    with refused("data.column.absent"):
         write(Table({}), tmp_path / "x.csv")
 
 
@@ -170,7 +171,7 @@ def test_failed_writing_leaves_nothing_behind(tmp_path) -> None:
     target.write_text("old")
     with pytest.raises(RuntimeError, match="half way"):
         write_and_fail(target, RuntimeError("half way"))
-    with pytest.raises(CaveatError, match=r"cannot be written \(No space left on device\)"):
+    with refused("command.output.not-writable"):
         write_and_fail(target, OSError(errno.ENOSPC, "No space left on device"))
     assert target.read_text() == "old"
     with pytest.raises(KeyboardInterrupt):
@@ -180,7 +181,7 @@ def test_failed_writing_leaves_nothing_behind(tmp_path) -> None:
 
 def test_target_made_meanwhile_is_kept(tmp_path: Path) -> None:
     target = tmp_path / "x.json"
-    with pytest.raises(CaveatError, match="the output exists already"):
+    with refused("command.output.exists"):
         write_too_late(target)
     assert target.read_text() == "theirs"
     assert [p.name for p in tmp_path.iterdir()] == ["x.json"]

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 import pyreadstat
 import pytest
 from pyarrow import feather
+from tests.refusals import refused
 
 from caveat.errors import CaveatError
 from caveat.table import Table, read, write
@@ -225,7 +226,7 @@ def test_a_name_that_is_only_an_extension_is_not_called_unwritable(tmp_path) -> 
     path = tmp_path / ".csv"
     path.write_text("a\n1\n")
     assert "the extension is not known" in refusal(path)
-    with pytest.raises(CaveatError, match="can be read but not written"):
+    with refused("data.format.unsupported"):
         write(Table.from_frame({"a": [1]}), tmp_path / "x.xpt")
 
 
@@ -290,6 +291,6 @@ def test_columns_of_other_formats_have_the_same_bound(tmp_path) -> None:
     wide = pa.table({f"c{i}": [1] for i in range(20_001)})
     pq.write_table(wide, tmp_path / "x.parquet")
     assert "20,001 columns" in refusal(tmp_path / "x.parquet")
-    with pytest.raises(CaveatError, match="20,001 columns"):
+    with refused("data.column.too-many"):
         Table.from_frame(wide)
     assert len(Table.from_frame(wide.select(range(20_000))).names) == 20_000

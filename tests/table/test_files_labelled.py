@@ -12,6 +12,7 @@ import pyreadstat
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.refusals import refused
 from tests.table.strategies import SIZED
 
 from caveat.errors import CaveatError
@@ -133,7 +134,7 @@ def test_many_missing_codes_become_a_range(tmp_path) -> None:
     assert meta.missing_ranges["x"] == [{"lo": -9.0, "hi": -6.0}, {"lo": 99.0, "hi": 99.0}]
     assert read(tmp_path / "x.sav") == table
     between = Table({"x": column([0, 1, 2, 3, 4, 5], [-7.5], Kind.NUMERIC, codes)})
-    with pytest.raises(CaveatError, match="column x: SPSS cannot hold more than three missing"):
+    with refused("data.code.too-many", column="x"):
         write(between, tmp_path / "y.sav")
     assert not (tmp_path / "y.sav").exists()
 
@@ -176,7 +177,7 @@ def test_sas_transport_file_is_read_with_dates(tmp_path) -> None:
     assert table["x"].values.tolist() == [1.5, None]
     assert table["d"].kind is Kind.DATE
     assert [str(day) for day in table["d"].levels] == ["1960-01-01", "2024-02-29"]
-    with pytest.raises(CaveatError, match="can be read but not written"):
+    with refused("data.format.unsupported"):
         write(table, tmp_path / "y.xpt")
 
 
@@ -189,7 +190,7 @@ def test_plain_and_special_missing_stay_apart_in_any_order(tmp_path) -> None:
 def test_columns_can_be_chosen(survey, tmp_path) -> None:
     write(survey, tmp_path / "survey.sav")
     assert read(tmp_path / "survey.sav", columns=["bmi", "sex"]).names == ("bmi", "sex")
-    with pytest.raises(CaveatError, match="there is no column 'age'"):
+    with refused("data.column.unknown"):
         read(tmp_path / "survey.sav", columns=["age"])
 
 
@@ -219,23 +220,23 @@ def test_what_a_format_cannot_hold_is_refused_before_writing(case, tmp_path) -> 
 
 
 def test_a_number_that_stata_takes_as_missing_is_refused(tmp_path) -> None:
-    with pytest.raises(CaveatError, match="one of this size"):
+    with refused("data.value.too-large", column="x"):
         write(Table({"x": column([0, 1], [0.5, 1.0e308], Kind.NUMERIC)}), tmp_path / "x.dta")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_labels_that_do_not_fit_are_refused(tmp_path) -> None:
     text = Table.from_frame({"x": ["a", "b"]})["x"]
-    with pytest.raises(CaveatError, match="Stata cannot hold labels of text"):
+    with refused("data.label.unsupported", column="x"):
         write(Table({"x": replace(text, value_labels={"a": "Ah"})}), tmp_path / "x.dta")
     half = column([0], [0.5], Kind.NUMERIC, value_labels={0.5: "half"})
-    with pytest.raises(CaveatError, match="other values than whole numbers"):
+    with refused("data.label.unsupported", column="x"):
         write(Table({"x": half}), tmp_path / "x.dta")
     long = column([0], [1], Kind.INTEGER, value_labels={2: "x" * 121})
-    with pytest.raises(CaveatError, match="labels of more than"):
+    with refused("data.label.too-long", column="x"):
         write(Table({"x": long}), tmp_path / "x.sav")
     word = column([0, 1], [1], Kind.INTEGER, [Missing(".a")])
-    with pytest.raises(CaveatError, match="words as missing codes"):
+    with refused("data.code.unsupported", column="x"):
         write(Table({"x": word}), tmp_path / "x.sav")
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.refusals import refused
 
 from caveat.datasets import survey
-from caveat.errors import CaveatError
 from caveat.table import ColumnSchema, Kind, Schema, read, write
 from caveat.table.code_files import CodeFiles, open_code_files
 from caveat.table.files import read_into
@@ -42,5 +42,5 @@ def test_declarations_are_checked_as_ever(tmp_path: Path) -> None:
     write(survey(rows=50), tmp_path / "survey.csv")
     (tmp_path / "work").mkdir()
     unknown = Schema({"nobody": ColumnSchema(kind=Kind.NUMERIC)})
-    with pytest.raises(CaveatError, match="a column that the data do not have"):
+    with refused("data.column.unknown", column="nobody"):
         read_into(CodeFiles(tmp_path / "work"), tmp_path / "survey.csv", schema=unknown)

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from polars.testing import assert_frame_equal
+from tests.refusals import refused
 from tests.table.strategies import pandas_frames, polars_frames
 
 from caveat.errors import CaveatError
@@ -189,7 +190,7 @@ def test_bad_frames_are_refused_in_one_sentence(frame: object, message: str) -> 
 
 
 def test_unknown_backend_is_refused() -> None:
-    with pytest.raises(CaveatError, match="choose pandas, polars, pyarrow or dict"):
+    with refused("data.backend.unknown"):
         Table.from_frame({"a": [1]}).to_frame("spark")
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.refusals import refused
 
 from caveat.errors import CaveatError
 from caveat.table import ColumnSchema, Kind, Missing, Schema, Table, read, write
@@ -134,14 +135,14 @@ def test_what_a_file_says_of_its_cells_never_becomes_sql(people: str) -> None:
     again = read(f'{people}#"odd; ""table"')
     assert again[name].values.tolist() == [1, 2]
     assert again[name].label == "'; DROP --"
-    with pytest.raises(CaveatError, match="names no table"):
+    with refused("database.table.malformed", where='"a"; DROP TABLE b'):
         write(Table({"e": enum}), f"{people}#enum")
     assert run(people, "SELECT count(*) FROM people") == [(3,)]
 
 
 def test_a_table_that_exists_is_kept_without_force(people: str) -> None:
     table = Table.from_frame({"x": [1, 2]})
-    with pytest.raises(CaveatError, match="people: the table exists already"):
+    with refused("database.table.exists"):
         write(table, f"{people}#people")
     assert run(people, "SELECT count(*) FROM people") == [(3,)]
     write(table, f"{people}#people", force=True)
@@ -161,9 +162,9 @@ def test_a_failing_write_leaves_the_old_table(people: str) -> None:
     assert run(people, "SELECT count(*) FROM people") == [(3,)]
     assert run(people, "SELECT col_description('people'::regclass, 4)") == [("Net income, in €",)]
     run(people, "CREATE VIEW seen AS SELECT * FROM people")
-    with pytest.raises(CaveatError, match="other objects of the database depend on the table"):
+    with refused("database.table.refused"):
         write(Table.from_frame({"x": [1]}), f"{people}#people", force=True)
-    with pytest.raises(CaveatError, match="there is no such schema"):
+    with refused("database.schema.unknown"):
         write(Table.from_frame({"x": [1]}), f"{people}#nowhere.people")
     assert run(people, "SELECT count(*) FROM people") == [(3,)]
 
@@ -208,7 +209,7 @@ def test_tables_are_listed(people: str) -> None:
             "other.visits",
             "people",
         ]
-        with pytest.raises(CaveatError, match="holds 2 tables; name one, as in"):
+        with refused("database.table.absent"):
             read(people)
     finally:
         run(people, "DROP SCHEMA other CASCADE")
@@ -217,11 +218,11 @@ def test_tables_are_listed(people: str) -> None:
 
 
 def test_no_password_in_what_is_said(server: str) -> None:
-    with pytest.raises(CaveatError, match="the server cannot be reached") as caught:
+    with refused("database.server.failed") as caught:
         read("postgresql://ann:geheim@localhost:1/survey#people")
     assert "geheim" not in str(caught.value)
     assert "postgresql://ann@localhost:1/survey#people" in str(caught.value)
-    with pytest.raises(CaveatError, match="names no table") as caught:
+    with refused("database.table.absent") as caught:
         write(Table.from_frame({"x": [1]}), "postgresql://ann:geheim@localhost:1/survey")
     assert "geheim" not in str(caught.value)
     with_password = server.replace("user=keeper", "user=keeper&password=geheim")
@@ -235,14 +236,14 @@ def test_an_input_is_never_replaced_however_it_is_spelled(people: str) -> None:
     names = ("people", "public.people", '"people"', '"public"."people"')
     for read_ in names:
         for out in (f"{address}#{name}" for address in (people, turned) for name in names):
-            with pytest.raises(CaveatError, match="a table that this command reads"):
+            with refused("database.table.conflict"):
                 check_outputs([out], force=True, inputs=[f"{people}#{read_}"])
     run(people, "CREATE TABLE old (x int)", "CREATE VIEW seen AS SELECT * FROM people")
     check_outputs([f"{people}#old"], force=True, inputs=[f"{people}#people"])
     for read_ in ("select age from people", "seen"):
         check_outputs([f"{turned}#new"], force=True, inputs=[f"{people}#{read_}"])
         for out in ("people", "public.old"):
-            with pytest.raises(CaveatError, match="of the query or view that this command reads"):
+            with refused("database.table.conflict"):
                 check_outputs([f"{turned}#{out}"], force=True, inputs=[f"{people}#{read_}"])
 
 
@@ -253,7 +254,7 @@ def test_neither_the_parts_of_an_input_nor_its_whole_are_replaced(people: str) -
         "CREATE TABLE part PARTITION OF whole FOR VALUES IN (1)",
     )
     for read_, out in (("whole", "part"), ("part", "whole")):
-        with pytest.raises(CaveatError, match="of the query or view that this command reads"):
+        with refused("database.table.conflict"):
             check_outputs([f"{people}#{out}"], force=True, inputs=[f"{people}#{read_}"])
 
 
@@ -272,10 +273,8 @@ def test_what_cannot_be_replaced_is_known_before_anything_is_written(people: str
         "CREATE TABLE free (x int PRIMARY KEY)",
         "CREATE TABLE bound (x int REFERENCES free)",
     )
-    for name, why in (("seen", "it is no table"), ("people", "depend"), ("free", "depend")):
-        with pytest.raises(
-            CaveatError, match=rf"{name}: what is there cannot be replaced: .*{why}"
-        ):
+    for name in ("seen", "people", "free"):
+        with refused("database.table.refused"):
             check_target(Path(f"{people}#{name}"), force=True)
     check_target(Path(f"{people}#bound"), force=True)
     run(people, "CREATE TABLE own (x int PRIMARY KEY, y int REFERENCES own, CHECK (x > y))")
@@ -289,9 +288,9 @@ def test_what_a_server_says_while_it_is_read_is_not_called_a_files(people: str) 
         read(f"{people}#{late}")
     assert caught.value.where == f"{people}#{late}"
     assert "the server stopped while the query was answered" in str(caught.value)
-    with pytest.raises(CaveatError, match="the query would change the database"):
+    with refused("database.query.refused"):
         read(f"{people}#with gone as (delete from people returning *) select * from gone")
-    with pytest.raises(CaveatError, match=r"a value does not suit the query|the server stopped"):
+    with refused("database.server.interrupted"):
         read(f"{people}#select 1 / (age - age) as x from people")
 
 
@@ -307,7 +306,7 @@ def test_long_numbers_stay_apart_or_are_refused(people: str) -> None:
     assert kept["key"].levels.tolist() == [10**17 + i for i in range(1, 601)]
     assert kept["price"].levels.tolist()[:3] == [0.25, 0.5, 0.75]
     assert len(kept["share"].levels) == 600
-    with pytest.raises(CaveatError, match="column lost: of 600 numbers with more than 15 digits"):
+    with refused("data.value.too-long", column="lost"):
         read(f"{people}#long")
     assert read(f"{people}#select lost::text as lost from long")["lost"].n_levels == 600
     write(kept.drop(["price", "share"]), f"{people}#copy")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.refusals import refused
 
-from caveat.errors import CaveatError
 from caveat.table.source import (
     file_of,
     has_password,
@@ -135,7 +135,7 @@ def test_a_password_may_hold_an_at_sign_and_an_option_be_one() -> None:
 def test_an_address_that_cannot_be_read_is_refused_and_not_repeated(text: str) -> None:
     assert has_password(text)
     for use in (hide_password, source_of, file_of, shown, name_of, without_password):
-        with pytest.raises(CaveatError, match=r"^the address: ") as caught:
+        with refused("database.address.malformed", where="the address") as caught:
             use(text)
         assert not any(part in str(caught.value) for part in ("keeper", "secret", "cret", "mysql"))
 

@@ -10,8 +10,8 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from tests.refusals import refused
 
-from caveat.errors import CaveatError
 from caveat.stopping import UNFINISHED
 from caveat.table.drafts import DAY
 from caveat.table.workplace import PREFIX, workplace
@@ -81,7 +81,7 @@ def test_it_is_made_where_it_is_told_to_or_refused(place: Path) -> None:
         assert folder.parent == shared
     assert list(shared.iterdir()) == []
     with (
-        pytest.raises(CaveatError, match="elsewhere: there is no such folder; make it or choose"),
+        refused("command.folder.absent"),
         workplace(place / "elsewhere"),
     ):
         pass

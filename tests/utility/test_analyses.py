@@ -11,6 +11,7 @@ import statsmodels.formula.api as smf
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from tests.refusals import refused
 
 from caveat.errors import CaveatError
 from caveat.table import Table
@@ -236,7 +237,7 @@ def test_negative_variance_is_not_hidden() -> None:
     assert combine(q, u, "full").variance[0] < 0
     assert np.isnan(combine(q, u, "full").se[0])
     assert combine(q, u, "full, adjusted", n_original=10, n_synthetic=10).variance[0] == 2
-    with pytest.raises(CaveatError, match="at least two copies"):
+    with refused("measure.copy.too-few"):
         combine(q[:1], u[:1], "between")
 
 
@@ -306,7 +307,7 @@ def test_a_prediction_that_cannot_be_trained_has_a_reason(case: str) -> None:
     )["TSTR: x"]
     assert found.value is None
     assert found.measurement.notes[0].code == "refused"
-    with pytest.raises(CaveatError, match="no such column"):
+    with refused("data.column.unknown", column="z"):
         compare(original, original, targets=["z"], measures=["TSTR"])
 
 
@@ -347,12 +348,12 @@ def test_group_rules() -> None:
     found = check_rules(WeightedPair.of(ours, theirs), {"adult": rule})["adult"]
     assert (found.original, found.synthetic) == (0, 0.5)
     assert (found.original_n, found.synthetic_n) == (2, 2)
-    with pytest.raises(CaveatError, match="cannot be evaluated"):
+    with refused("expression.formula.malformed", where="rule x"):
         check_rules(WeightedPair.of(ours, theirs), {"x": EditRule("age >")})
     for text in ("@pd.io.common.os.system('x')", "age.to_csv('x') != 0"):
-        with pytest.raises(CaveatError, match="not part of the language"):
+        with refused("expression.formula.malformed", where="rule x"):
             check_rules(WeightedPair.of(ours, theirs), {"x": EditRule(text)})
-    with pytest.raises(CaveatError, match="no such column"):
+    with refused("data.column.unknown", where="rule x"):
         check_rules(WeightedPair.of(ours, theirs), {"x": EditRule("age > 1", group="flat")})
 
 
@@ -372,5 +373,5 @@ def test_models_and_rules_enter_the_result(survey: pd.DataFrame) -> None:
     assert found["CI overlap: pay ~ age"].value == pytest.approx(1)
     assert found["rule violations"].value == 0
     assert found.to_dict()["models"][0]["terms"][0]["term"] == "Intercept"
-    with pytest.raises(CaveatError, match="was not computed"):
+    with refused("measure.result.absent"):
         found["KS"]

@@ -7,12 +7,12 @@ import itertools
 import numpy as np
 import polars as pl
 import pytest
+from tests.refusals import refused
 
 from caveat.attack.ordinary import (
     linkability,
 )
 from caveat.attack.ordinary.linkability import chance_of_link
-from caveat.errors import CaveatError
 
 
 @pytest.mark.parametrize(("n", "k"), [(4, 2), (7, 3), (5, 1), (3, 2)])
@@ -33,5 +33,5 @@ def test_equal_columns_make_no_link():
 
 def test_more_neighbours_than_records():
     table = pl.DataFrame({"a": [1, 2, 3], "b": ["x", "y", "x"]})
-    with pytest.raises(CaveatError, match="no 4 neighbours among 3 records"):
+    with refused("attack.setting.range", where="neighbours"):
         linkability(table, table, first=["a"], second=["b"], neighbours=4)

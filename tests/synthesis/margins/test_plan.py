@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.refusals import refused
 
 from caveat.datasets import survey
 from caveat.errors import CaveatError
@@ -124,7 +125,7 @@ def test_what_has_no_meaning_is_refused_in_one_sentence(options, message):
 
 
 def test_clearing_needs_margins():
-    with pytest.raises(CaveatError, match='none are; add method = "margins", or leave it out'):
+    with refused("synthesis.setting.unused", where="synthesis, clearing"):
         make_plan(people(), {"clearing": {"threshold": 5}})
 
 
@@ -133,15 +134,13 @@ def test_tables_that_are_too_large_are_refused_and_left_out_of_the_tree():
     codes = [f"c{i}" for i in range(n)]
     wide = Table.from_frame({"a": codes, "b": codes[::-1], "c": ["x", "y"] * (n // 2)})
     options = {"method": "margins", "keep": ["a", "b"]}
-    with pytest.raises(CaveatError, match="the table of a × b has more than 16,777,216 cells"):
+    with refused("synthesis.table.too-large", where="synthesis, margins"):
         make_plan(wide, {**options, "margins": [["a", "b"], ["c"]]})
     plan = make_plan(wide, options)
     assert plan.margins.margins == (("a", "c"), ("b", "c"))
     circle = [["a", "c"], ["b", "c"], ["a", "d"], ["b", "d"]]
     four = wide.with_columns({"d": wide["c"]})
-    with pytest.raises(
-        CaveatError, match=r"a, b, c, d are no tree of pairs, and their joint table"
-    ):
+    with refused("synthesis.table.too-large", where="synthesis, margins"):
         make_plan(four, {**options, "margins": circle})
 
 
@@ -149,7 +148,7 @@ def test_groups_have_no_margins():
     from caveat.datasets import households
     from caveat.synthesis import Synthesizer
 
-    with pytest.raises(CaveatError, match="margins are for a table that stands by itself"):
+    with refused("synthesis.method.conflict", column="role", where="synthesis"):
         Synthesizer(method="margins", groups="household").plan(households())
 
 
@@ -206,9 +205,9 @@ def test_a_plan_from_a_file_must_fit_its_tables():
     pairs = plan.margins.margins
     for margins in (pairs[1:], (*pairs, ("age", "colour")), (("sex", "age"), *pairs), ((),)):
         wrong = replace(plan, margins=replace(plan.margins, margins=margins))
-        with pytest.raises(CaveatError, match="the plan contradicts itself"):
+        with refused("model.file.damaged"):
             check_plan(wrong, table)
-    with pytest.raises(CaveatError, match="the plan contradicts itself"):
+    with refused("model.file.damaged"):
         check_plan(replace(plan, margins=None), table)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from tests.refusals import refused
 
-from caveat.errors import CaveatError
 from caveat.synthesis import Synthesizer
 
 # What is tested here does not depend on the number of records.
@@ -76,7 +76,7 @@ def test_a_saturated_block_has_the_likelihood_of_its_cells(people):
     ("column", "method"), [("age", "logistic"), ("region", "normal"), ("region", "logistic")]
 )
 def test_a_method_that_does_not_suit_the_column_is_refused(people, column, method):
-    with pytest.raises(CaveatError, match=f"the method {method} is for"):
+    with refused("synthesis.column.type", where="synthesis"):
         Synthesizer(seed=3, columns={column: {"method": method}}).fit(people)
 
 
@@ -116,7 +116,7 @@ def test_a_draw_that_equals_a_special_value_counts_for_both() -> None:
 
 def test_errors_of_methods_name_the_column() -> None:
     frame = pd.DataFrame({"x": ["a", "b", "c"] * 10})
-    with pytest.raises(CaveatError, match="synthesis, column x: "):
+    with refused("synthesis.column.type", column="x", where="synthesis"):
         Synthesizer(columns={"x": {"method": "normal"}}).fit(frame)
 
 
@@ -141,5 +141,5 @@ def test_an_ipf_block_has_the_probabilities_of_its_margins() -> None:
 def test_a_block_cannot_be_given_other_predictors() -> None:
     frame = pd.DataFrame({"a": [0, 1] * 10, "b": [0, 1] * 10, "c": [1, 0] * 10}).astype("category")
     columns = {"b": {"method": "saturated"}, "c": {"method": "saturated", "predictors": ["a"]}}
-    with pytest.raises(CaveatError, match="column c: a saturated column is drawn from its whole"):
+    with refused("synthesis.setting.conflict", column="c", where="synthesis"):
         Synthesizer(columns=columns).fit(frame)

@@ -73,6 +73,8 @@ class Measure:
     by_size
         Whether it depends on how many records there are, so that only a control of the same size
         can be compared.
+    best
+        The value for identical tables, of a measure of utility.
     """
 
     name: str
@@ -91,6 +93,7 @@ class Measure:
     fails: frozenset[Property] = frozenset()
     default: bool = True
     by_size: bool = False
+    best: float | None = None
 
     def __call__(self, *arguments: object, **keywords: object) -> Measurement:
         """Compute the measure."""

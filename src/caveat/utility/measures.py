@@ -14,6 +14,7 @@ from typing import Any
 
 from caveat.errors import CaveatError
 from caveat.notes import Note
+from caveat.registry import Registry
 from caveat.risk.measure import Direction, Measure
 from caveat.risk.measurement import Measurement, undefined
 from caveat.units import Unit
@@ -25,7 +26,7 @@ __all__ = [
     "utility_measure",
 ]  # fmt: skip
 
-MEASURES: dict[str, Measure] = {}
+MEASURES: Registry[Measure] = Registry()
 BEST: dict[str, float] = {}
 """The value of each measure for identical tables."""
 
@@ -68,14 +69,14 @@ def utility_measure(
     )
 
 
-def register(*entries: Measure) -> None:
-    """Add entries to MEASURES."""
+def register(*entries: Measure, built_in: bool = False) -> None:
+    """Add entries to MEASURES; those of Caveat itself are built in."""
     for entry in entries:
         if entry.best is None:
             raise ValueError(f"{entry.name} has no value for identical tables")
         if MEASURES.get(entry.name, entry) is not entry:
             raise ValueError(f"there are two measures called {entry.name}")
-        MEASURES[entry.name] = entry
+        MEASURES.put(entry.name, entry, built_in=built_in)
         BEST[entry.name] = entry.best
 
 

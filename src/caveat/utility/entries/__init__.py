@@ -14,4 +14,4 @@ ENTRIES: tuple[Measure, ...] = (
     *analyses.ENTRIES,
     *structure.ENTRIES,
 )
-register(*ENTRIES)
+register(*ENTRIES, built_in=True)

@@ -42,13 +42,13 @@ from caveat.release.collected import Collected
 from caveat.release.material import Material
 from caveat.release.proven import proven_records
 from caveat.risk.measurement import Measurement
-from caveat.seeds import child_seed
+from caveat.seeds import Stream, child_seed
 from caveat.spec.scenarios import ScenarioSpec
 from caveat.spec.spec import ReleaseSpec
 from caveat.synthesis import Model, Plan
 from caveat.synthesis.linked import GroupModel
 
-__all__ = ["SAMPLE", "collect_strong"]
+__all__ = ["collect_strong"]
 
 VULNERABLE = 20
 """Of so many records beside the sample the worst is looked for."""
@@ -61,7 +61,6 @@ SIMULATIONS = 100
 MOST_VALUES = 20_000_000
 BY_VALUE = 100
 
-SAMPLE, SIMULATE = 1_000_012, 1_000_013  # first words of the seeds
 ALL = Note("all-records", "of all records", public=True)
 ELSEWHERE = Note(
     "synthesised-elsewhere",
@@ -104,8 +103,8 @@ def collect_strong(
     members = "membershipShare" in scenario.measures
     circumstances = {**scenario.told, "membership": members}
     plan = material.plan
+    seed = child_seed(material.seed, Stream.RECORDS, number)
     if isinstance(material.model, GroupModel):
-        seed = child_seed(material.seed, SAMPLE, number)
         return collect_groups(Whole.of(material), scenario, seed, threads, done, bound=bound)
     if plan is None:
         why = ELSEWHERE if material.generator is None else ONLY_RUN
@@ -114,8 +113,7 @@ def collect_strong(
         if members:
             nothing += without_value(["membershipShare"], why, scenario.limits)
         return Collected(circumstances, nothing)
-    run = _Run(material, spec, scenario, plan, signs, child_seed(material.seed, SAMPLE, number),
-               threads, done, bound)  # fmt: skip
+    run = _Run(material, spec, scenario, plan, signs, seed, threads, done, bound)
     measurements, at_risk = run.targets(targets, asked)
     if members:
         measurements += run.members(share=1 if not targets else MEMBERS)
@@ -280,7 +278,10 @@ class _Run:
         copy = material.copies[0]
         records = self.signs.first(SIMULATED).tolist()
         attacker = StrongAttacker(
-            (target,), self.scenario.prior, SIMULATIONS, child_seed(self.seed, SIMULATE)
+            (target,),
+            self.scenario.prior,
+            SIMULATIONS,
+            child_seed(self.seed, Stream.SIMULATED_WORST),
         )
         with running_on(None):  # many small fits: handing them out would take longer
             found = attack_release(material.fitted, copy, records, copy.setting.again, attacker)

@@ -26,7 +26,7 @@ from caveat.protect.record import Step
 from caveat.risk import MEASURES as RISKS
 from caveat.risk import audit_pairs
 from caveat.risk.measurement import Measurement
-from caveat.seeds import child_seed
+from caveat.seeds import Stream, child_seed
 from caveat.spec.limits import Limit, kind_of
 from caveat.spec.question import Question
 from caveat.synthesis.linked.groups import GroupPlan
@@ -47,7 +47,6 @@ __all__ = [
     "measure_settings",
 ]
 
-ATTACK = 1_000_004  # first word of the seeds for simulated attacks
 Values = dict[str, float | None]
 
 
@@ -282,7 +281,10 @@ class Workbench:
     ) -> None:
         question = self.question
         attacker = StrongAttacker(
-            question.unknown, question.prior, question.simulations, child_seed(seed, ATTACK)
+            question.unknown,
+            question.prior,
+            question.simulations,
+            child_seed(seed, Stream.SIMULATED_POSTERIOR),
         )
         result = attack_release(
             self.original, copy, self._records(setting), self._judged(setting).again, attacker

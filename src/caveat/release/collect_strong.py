@@ -1,9 +1,9 @@
-"""The strong attacker: she knows the generator and all other records.
+"""The strong attacker, who knows the generator and all other records.
 
 Where the release is a draw with an exact likelihood, every figure is exact for the records that are
-attacked: a random sample for the shares, and the most vulnerable for the worst. Where there is no
-such likelihood, the worst is simulated if that is possible in a reasonable time, and named so;
-everything else has no value, with the reason.
+attacked: a random sample for the shares, and the most vulnerable records for the worst case. Where
+there is no such likelihood, the worst case is simulated, and marked as simulated, if that takes a
+reasonable time; everything else has no value, with the reason.
 """
 
 from __future__ import annotations
@@ -51,15 +51,17 @@ from caveat.synthesis.linked import GroupModel
 __all__ = ["collect_strong"]
 
 VULNERABLE = 20
-"""Of so many records beside the sample the worst is looked for."""
+"""The most vulnerable records that are attacked beside the sample, to find the worst case."""
 SIMULATED = 5
 """Records that are attacked by simulation."""
 SIMULATIONS = 100
+"""Simulated releases for each of them."""
 
-# By its values a number is attacked where everybody can be, in cells where not: records times
-# values times trees whose paths an attack may follow, and records that plain trees attack by value.
+# A number is attacked by its values where the work allows it, and otherwise in cells.
 MOST_VALUES = 20_000_000
+"""Records times values times trees up to which guarded trees are attacked by value."""
 BY_VALUE = 100
+"""Records for whose values there must be time where trees are plain."""
 
 ALL = Note("all-records", "of all records", public=True)
 ELSEWHERE = Note(
@@ -93,7 +95,7 @@ def collect_strong(
     done: Done,
     bound: Bound = STANDARD,
 ) -> Collected:
-    """Attack the targets and the membership of records; all tables together.
+    """Attack the targets and the membership of records, with all released tables together.
 
     No more work is done than ``bound`` allows: it is counted, not timed, so that the same run
     attacks the same records on every machine.
@@ -190,7 +192,7 @@ class _Run:
         ]  # fmt: skip
 
     def _is_in_cells(self, target: str, least: int, most: float) -> bool:
-        """Whether the cells of a number are attacked: its values are too many."""
+        """Return whether a number has so many values that its cells are attacked instead."""
         fitted, column = self.material.fitted, self.material.fitted[target]
         if not column.kind.is_number:
             return False
@@ -256,7 +258,7 @@ class _Run:
         return [entry(name, results[name], limits, target=target) for name in asked], at_risk
 
     def _simulated(self, target: str, asked: Sequence[str], reason: Note) -> list[dict[str, Any]]:
-        """Simulate the worst over a few records; shares over so few would say nothing."""
+        """Simulate the worst case over a few records, too few for shares."""
         limits = self.scenario.limits
         out = without_value([n for n in asked if n != "strongWorst"], reason, limits, target=target)
         if "strongWorst" not in asked:
@@ -299,7 +301,7 @@ class _Run:
         )
 
     def members(self, share: float) -> list[dict[str, Any]]:
-        """Ask of all records, or of a sample, whether they were in the data."""
+        """Attack the membership of all records, or of a sample."""
         limits, names = self.scenario.limits, ["membershipShare"]
         if self.reason:
             return without_value(names, self.reason, limits)
@@ -330,7 +332,7 @@ class _Run:
         return [entry(names[0], _noted(members_of(found), (whom, *said, *self.notes)), limits)]
 
     def _with_proven(self, found: Membership) -> tuple[Membership, tuple[Note, ...]]:
-        """Count people as members for certain whom rare levels or ends of ranges prove."""
+        """Count records as certain members if a rare level or an end of a range proves them."""
         proven = np.concatenate(list(proven_records(self.material).values()))
         certain = np.isin(found.records, proven)
         if not certain.any():

@@ -1,4 +1,4 @@
-"""A bench on which releases are copy and measured."""
+"""A workbench that makes releases of one original and measures them."""
 
 from __future__ import annotations
 
@@ -382,5 +382,5 @@ def one_setting(item: tuple[str, Question, Setting, tuple[int, ...]]) -> Point:
 
 
 def forget_bench(folder: str) -> None:
-    """Let a worker forget the table that it has made releases of."""
+    """Let a worker forget the table of a folder."""
     _BENCH.forget(folder)

@@ -52,7 +52,7 @@ from caveat.table.formats import FORMATS, Format
 from caveat import utility
 
 register(*dummies.risk.ENTRIES)
-dummies.utility.register()
+utility.register(*dummies.utility.ENTRIES)
 METHODS["uniform"] = dummies.method.Uniform
 PROTECTIONS["shuffle"] = dummies.protection.shuffle
 FORMATS[".jsonl"] = Format("dummies.jsonl:read_jsonl", "dummies.jsonl:prepare_jsonl")
@@ -232,9 +232,9 @@ def test_the_common_tests_take_them_all(folder: Path, monkeypatch: pytest.Monkey
     test_risk.test_a_measurement_is_a_finite_number_with_a_baseline_if_the_entry_names_one(
         entry.name, tables
     )
-    for table in (UTILITIES, BEST):
-        monkeypatch.setitem(table, "row gap", None)  # so that it is taken away again
-    named(folder, "utility")["register"]()
+    (gap,) = named(folder, "utility")["ENTRIES"]
+    monkeypatch.setitem(UTILITIES, gap.name, gap)
+    monkeypatch.setitem(BEST, gap.name, gap.best)
     people = Table.from_frame(tables[0])
     test_utility.test_identical_tables_give_the_best_value("row gap", people)
     monkeypatch.setitem(METHODS, "uniform", named(folder, "method")["Uniform"])

@@ -14,7 +14,7 @@ import pytest
 from caveat import Synthesizer
 from caveat.datasets import survey
 from caveat.errors import CaveatError
-from caveat.seeds import ReleaseKey, child_seed, is_guessable, key_of, random_root, rng_of
+from caveat.seeds import ReleaseKey, Stream, child_seed, is_guessable, key_of, random_root, rng_of
 from caveat.table import Table
 
 FIRST = "sex"
@@ -45,6 +45,18 @@ def test_children_of_a_trial_are_what_they_were():
     word = np.random.SeedSequence(1, spawn_key=(2,)).generate_state(1, np.uint64)[0]
     assert child_seed(1, 2) == int(word) >> 1
     assert rng_of(1, 2).integers(100) == 42
+
+
+@pytest.mark.parametrize("root", [1, ReleaseKey("ab" * 32).root(1)])
+def test_no_two_streams_of_a_root_meet(root):
+    keys = [(stream, *[0] * stream.value[1]) for stream in Stream]
+    assert len({child_seed(root, *key) for key in keys}) == len(keys) == 23
+    draws = [rng_of(root, *key).integers(2**63) for key in keys]
+    assert len({*draws}) == len(keys)
+    assert draws[0] == rng_of(root, 0, 0, 0).integers(2**63)  # a stream is its word
+    for key in ((Stream.FIT, 1), (Stream.PEOPLE, 1), (1, Stream.CONTROL)):
+        with pytest.raises(ValueError, match="words"):
+            rng_of(root, *key)
 
 
 def test_a_key_file_is_created_once_and_only_for_its_owner(tmp_path):

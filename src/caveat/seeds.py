@@ -14,6 +14,7 @@ import re
 import secrets
 import stat
 from dataclasses import dataclass
+from enum import Enum, unique
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,7 @@ __all__ = [
     "MOST_SEED",
     "TRIAL",
     "ReleaseKey",
+    "Stream",
     "child_seed",
     "is_guessable",
     "key_of",
@@ -44,15 +46,71 @@ _HEAD = "# Confidential: whoever has this key can repeat every draw of the relea
 _MOST_BYTES = 1000
 
 
-def child_seed(seed: int, *key: int) -> int:
+@unique
+class Stream(Enum):
+    """The draws of Caveat: the first word of their keys, and how many words follow it.
+
+    Keys differ in their first word or in their length, so that no two streams of one root meet: a
+    word that is given out twice for keys of one length is refused when this module is loaded.
+    """
+
+    FIT = 0, 2
+    """Fitting a column: copy, position of the column."""
+    SAMPLE = 1, 3
+    """Drawing a column: copy, position of the column, block of rows."""
+    SHUFFLE = 2, 1
+    """The order of copied rows: copy."""
+    PREDICTORS = 3, 1
+    """Choosing the predictors of a column: its position."""
+    STAGES = 3, 3
+    """Drawing a table of several: copy, number of the stage, place in the group."""
+    SEARCH = 0, 1
+    """Releases that settings are compared on, in a search or a map: number."""
+    FRESH = 1, 1
+    """Releases that confirm the best settings of a search: number."""
+    REFILL = 1_000_003, 1
+    """Records that replace those that a filter has removed: number of the draw."""
+    SIMULATED_POSTERIOR = 1_000_004, 0
+    """The simulations of the strong attacker in a search."""
+    CONTROL = 1_000_010, 0
+    """Which records are held out."""
+    PROTECT = 1_000_011, 1
+    """The protections of a copy: its number."""
+    RECORDS = 1_000_012, 1
+    """Which records an attack or a protection takes: number of the scenario or table."""
+    SIMULATED_WORST = 1_000_013, 0
+    """The simulations of the strong attacker where there is no likelihood."""
+    ORDINARY = 1_000_014, 2
+    """An ordinary attack: number of the scenario, copy."""
+    RESAMPLES = 1_000_015, 0
+    """The resamples of the original that utility is compared with."""
+    MAP = 1_000_016, 0
+    """The releases of a risk–utility map."""
+    SIMULATED = 1_000_017, 1
+    """The attack by simulation: number of the scenario."""
+    FITS = 1_000_020, 1
+    """The fits of a comparison of generators: number."""
+    PEOPLE = 1_000_021, 0
+    """The other records that an attack by simulation compares with."""
+    WHAT_IF = 1_000_021, 1
+    """Releases made in another way, to explain the risk of a record: number."""
+    TRIES = 1_000_022, 0
+    """The root of the releases made in other ways."""
+    ORDER = 1_000_023, 0
+    """Which records the account of all releases of the data is kept for."""
+    STRUCTURE = 1_000_033, 0
+    """The structures of trees that an attacker draws."""
+
+
+def child_seed(seed: int, *key: Stream | int) -> int:
     """Return the seed of one part of the work; it is as long as the root it comes from."""
-    state = np.random.SeedSequence(seed, spawn_key=key).generate_state(4, np.uint64)
+    state = _sequence(seed, key).generate_state(4, np.uint64)
     if is_guessable(seed):
         return int(state[0] >> np.uint64(1))
     return int.from_bytes(state.astype("<u8").tobytes(), "little")
 
 
-def rng_of(seed: int, *key: int) -> np.random.Generator:
+def rng_of(seed: int, *key: Stream | int) -> np.random.Generator:
     """Return the generator of one part of the work: the same key, the same numbers.
 
     Examples
@@ -60,7 +118,20 @@ def rng_of(seed: int, *key: int) -> np.random.Generator:
     >>> [int(rng_of(1, part).integers(100)) for part in (2, 2, 3)]
     [42, 42, 18]
     """
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
+    return np.random.default_rng(_sequence(seed, key))
+
+
+def _sequence(seed: int, key: tuple[Stream | int, ...]) -> np.random.SeedSequence:
+    words = list[int]()
+    for part in key:
+        if isinstance(part, Stream):
+            first, following = part.value
+            if words or len(key) - 1 != following:
+                raise ValueError(f"a key of {part.name} has {following} words after it")
+            words.append(first)
+        else:
+            words.append(part)
+    return np.random.SeedSequence(seed, spawn_key=words)
 
 
 def random_root() -> int:

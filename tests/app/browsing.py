@@ -80,7 +80,7 @@ class AppBrowser(Browser):
         old = self.find("html")
         self.reach(element)
         self.key(Keys.ENTER)
-        end = time.monotonic() + 30
+        end = time.monotonic() + SECONDS
         while leaves and time.monotonic() < end:
             try:
                 old.is_enabled()

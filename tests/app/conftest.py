@@ -20,7 +20,7 @@ def address(folder):
     process, found = served(folder)
     yield found
     process.send_signal(signal.SIGINT)
-    said = process.communicate(timeout=60)[0]
+    said = process.communicate(timeout=300)[0]
     assert "Traceback" not in said
 
 

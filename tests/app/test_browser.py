@@ -36,11 +36,11 @@ def way(browser, address):
     browser.fill('input[name="limit-repU"]', "5")
     browser.press("Save")
     browser.wait("repU at most 5 %")
-    browser.wait("It fits the data", 60)
+    browser.wait("It fits the data")
     browser.press("Go on: run")
-    browser.wait("It fits the data", 60)
+    browser.wait("It fits the data")
     browser.press("Make the release")
-    browser.wait("s so far", 30)
+    browser.wait("s so far")
     browser.run("location.reload()")  # nothing is lost by it
     browser.wait("The last run is done")
     browser.press("Read the report")
@@ -67,7 +67,7 @@ def test_the_report_is_shown_in_a_frame_that_reaches_nothing(way, browser, here)
     frame = browser.find("iframe")
     assert frame.get_attribute("sandbox") == "allow-scripts"
     browser.driver.switch_to.frame(frame)
-    browser.wait("A survey that never took place", 30)
+    browser.wait("A survey that never took place")
     drawn = "return document.querySelectorAll('.chart svg').length"
     assert browser.run(drawn) > 2
     assert browser.run("try { return parent.document.title } catch (e) { return e.name }") == (
@@ -128,7 +128,7 @@ def test_a_file_is_uploaded_and_opened(way, browser, here, folder, tmp_path):
     browser.wait("The file is in the folder.")
     assert (folder / "messy file.csv").read_bytes() == file.read_bytes()
     browser.press("Look at it")
-    browser.wait("300 rows, 3 columns", 60)
+    browser.wait("300 rows, 3 columns")
     browser.press("Go on: plan")
     assert "<i>sex</i>" in browser.wait("Columns")
     assert browser.run("return document.querySelectorAll('main i, main b').length") == 0
@@ -143,6 +143,6 @@ def test_an_upload_that_is_refused_says_why(way, browser, here, tmp_path):
     from selenium.webdriver.common.keys import Keys
 
     browser.find("#upload button").send_keys(Keys.ENTER)
-    said = browser.wait("the name ends in one of", 20)
+    said = browser.wait("the name ends in one of")
     assert "<!doctype" not in said
     assert "403" not in said

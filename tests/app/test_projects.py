@@ -197,7 +197,7 @@ def test_an_upload_of_500_mb_is_written_as_it_comes(folder):
         assert int(status.split("VmHWM:")[1].split()[0]) < 300 * 1024  # kB, at its highest
     finally:
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
+        process.communicate(timeout=300)
     file = folder / "large.csv"
     assert file.stat().st_size == 500 * 2**20
     with file.open("rb") as content:

@@ -56,7 +56,7 @@ def seen(browser, pictures, name):
 
 def run(browser):
     browser.press("Go on: run")
-    browser.wait("It fits the data", 60)
+    browser.wait("It fits the data")
     browser.press("Make the release")
     return browser.wait("The last run is done")
 
@@ -67,11 +67,11 @@ def of_messy(way, here, folder):
     way.go(here)
     way.tick("input[value='messy.csv']")
     way.press("Look at it")
-    said = way.wait("The data cannot be read so", 60)
+    said = way.wait("The data cannot be read so")
     assert "messy.csv: byte" in said
     way.fill("input[name=encoding]", "mac_roman")
     way.press("Read it so")
-    assert "Einkommen Jahr = 12 * Einkommen €" in way.wait("900 rows, 9 columns", 60)
+    assert "Einkommen Jahr = 12 * Einkommen €" in way.wait("900 rows, 9 columns")
     way.press("Accept: leave it out")
     way.press("Accept: make them one level")
     way.press("Go on: plan")
@@ -103,7 +103,7 @@ def test_a_messy_file_becomes_a_release(of_messy, way, pictures):
     way.press("Read the report")
     seen(way, pictures, "messy-report")
     way.driver.switch_to.frame(way.find("iframe"))
-    way.wait("A messy file", 30)
+    way.wait("A messy file")
     assert way.run("return document.querySelectorAll('main i, main b, script[src]').length") == 0
     way.driver.switch_to.default_content()
 
@@ -113,12 +113,12 @@ def test_nothing_that_somebody_types_is_lost_by_a_check(of_messy, way, here):
     text = way.run("return document.querySelector('textarea').value")
     way.fill("textarea", "[")
     way.press("Save")
-    way.wait("The specification has mistakes", 20)
+    way.wait("The specification has mistakes")
     way.run("document.querySelector('textarea').value = arguments[0]", text)
     way.press("Save")
     way.go(f"{here}/p/messy/plan")
     way.fill("input[name=purpose]", "to try it")  # while the check goes on, or has ended
-    way.wait("It fits the data", 60)
+    way.wait("It fits the data")
     assert way.find("input[name=purpose]").get_attribute("value") == "to try it"
     assert way.driver.switch_to.active_element == way.find("input[name=purpose]")
     way.press("Save")
@@ -133,7 +133,7 @@ def of_homes(way, here, folder):
         way.tick(f"input[value='{name}.csv']")
     way.fill("input[name=name]", "homes")
     way.press("Look at it")
-    way.wait("persons: household refers to household of households", 60)
+    way.wait("persons: household refers to household of households")
     way.press("Accept: make it a rule")
     way.wait("in force: make it a rule")
     way.press("Ignore", 2)  # the weights
@@ -158,7 +158,7 @@ def test_two_linked_tables_become_a_release(of_homes, way, pictures):
     way.press("Go on: attackers")
     way.tick("form input[name=keys][value=marital]")
     way.press("Save")
-    said = way.wait("knows region, age, sex, marital of a person", 20)
+    said = way.wait("knows region, age, sex, marital of a person")
     assert "weight" not in said  # what is not released is no key
     seen(way, pictures, "homes-attackers")
     run(way)
@@ -193,7 +193,7 @@ def test_one_record_is_shown_to_who_may_see_it(of_map, way, here, pictures):
     assert "confidential" not in way.run("return document.querySelector('#found').innerText")
     way.tick("input[name=allowed]")
     way.press("Explain this row", leaves=False)
-    said = way.wait("What would change it", 120)
+    said = way.wait("What would change it")
     assert "row 7" in said
     seen(way, pictures, "record")
     way.go(f"{here}/p/messy/record")  # it is kept nowhere
@@ -211,13 +211,13 @@ def test_the_map_is_a_tool(of_map, way, here, pictures):
     seen(way, pictures, "map")
     # By the mouse on a point, then by the keyboard on the name of another.
     way.find(".chart [aria-roledescription='point']").click()
-    way.wait("One setting", 20)
+    way.wait("One setting")
     shown = way.find("#picked + .wrap thead").text
     assert shown in names
     way.press(light if light != shown else names[2])
-    said = way.wait("Two settings compared", 20)
+    said = way.wait("Two settings compared")
     assert shown in said
-    way.wait("synthesis.guard", 60)
+    way.wait("synthesis.guard")
     seen(way, pictures, "map-two")
     heads = "return Array.from(document.querySelectorAll('thead th'), (t) => t.innerText)"
     columns = way.run(heads)
@@ -245,7 +245,7 @@ def test_a_reviewer_decides_and_the_report_says_so(of_messy, of_homes, way, here
     way.fill("textarea[name=names]", "A. Reviewer")
     way.fill("textarea[name=conditions]", "show the <b>map</b> too")
     way.press("Write the decision down")
-    said = way.wait("The reports in the folder of this release, if there are any, print it too", 60)
+    said = way.wait("The reports in the folder of this release, if there are any, print it too")
     assert "Change, and put before the board again" in said
     seen(way, pictures, "review")
     decision = json.loads((of_messy / "release" / "inside/decision.json").read_text())
@@ -254,7 +254,7 @@ def test_a_reviewer_decides_and_the_report_says_so(of_messy, of_homes, way, here
         assert "A. Reviewer" in (of_messy / "release" / "inside" / name).read_text()
     way.go(f"{here}/p/messy/report")
     way.driver.switch_to.frame(way.find("iframe"))
-    assert "show the <b>map</b> too" in way.wait("A. Reviewer", 30)
+    assert "show the <b>map</b> too" in way.wait("A. Reviewer")
     way.driver.switch_to.default_content()
     listed = json.loads((of_messy / "release" / "manifest.json").read_text())["files"]
     assert "inside/decision.json" not in [file["name"] for file in listed]
@@ -263,7 +263,7 @@ def test_a_reviewer_decides_and_the_report_says_so(of_messy, of_homes, way, here
 def test_a_decision_stays_when_the_release_is_made_again(of_messy, way, here):
     way.go(f"{here}/p/messy/map")
     way.press("run it")  # the dial was turned since
-    way.wait("It fits the data", 60)
+    way.wait("It fits the data")
     way.press("Make the release")
     way.wait("The last run is done")
     assert (of_messy / "release" / "inside/decision.json").is_file()
@@ -276,7 +276,7 @@ def test_a_decision_stays_when_the_release_is_made_again(of_messy, way, here):
 def test_two_releases_stand_side_by_side(of_messy, of_homes, way, here, pictures):
     way.go(f"{here}/review")
     way.press("Compare")
-    said = way.wait("Before", 30)
+    said = way.wait("Before")
     assert "Now" in said
     assert "A messy file" in said
     seen(way, pictures, "changes")

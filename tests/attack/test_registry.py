@@ -22,10 +22,10 @@ from caveat.table import write
 # The file of a new attack, as its page shows it; below it the line by which the registry knows it.
 (DUMMY,) = examples("develop/attack.md")
 MAIN = """
-from caveat.attack.registry import add
+from caveat.attack.registry import register
 from dummy import ATTACK
 
-add(ATTACK)
+register(ATTACK)
 from caveat.cli import main
 
 main()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from caveat.attack import explain, membership, posterior
-from caveat.attack.what_if import WHAT_IF, Way, other_ways, what_if
+from caveat.attack.what_if import Way, other_ways, what_if
 from caveat.datasets import survey
-from caveat.seeds import child_seed
+from caveat.seeds import Stream, child_seed
 from caveat.synthesis import Synthesizer
 from caveat.table import Table
 
@@ -52,7 +52,7 @@ def test_each_way_is_carried_out_and_attacked(people: Table) -> None:
     (tried,) = what_if(people, 5, [Way("as it is", "", options)], targets=["marital"], draws=2,
                        seed=9)  # fmt: skip
     for k in range(2):
-        seed = child_seed(9, WHAT_IF, k)
+        seed = child_seed(9, Stream.WHAT_IF, k)
         release = Synthesizer(seed=seed, **options).fit(people).tables()  # type: ignore[arg-type]
         told = {"generator": options}
         chance = membership(people, release, records=[5], **told).posterior()[0]  # type: ignore[arg-type]

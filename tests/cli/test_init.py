@@ -163,7 +163,7 @@ def run(folder: Path, *arguments: str, **more: object) -> subprocess.Popen[bytes
 def test_without_a_terminal_it_says_so_in_one_sentence(folder: Path) -> None:
     pipe = subprocess.PIPE
     process = run(folder, "survey.csv", stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe)
-    out, errors = process.communicate(timeout=120)
+    out, errors = process.communicate(timeout=300)
     assert (process.returncode, out) == (2, b"")
     assert errors.decode() == (
         "caveat: init asks questions and needs a terminal; use caveat look FILE --out "
@@ -176,7 +176,7 @@ def test_in_a_terminal(folder: Path) -> None:
     ours, theirs = os.openpty()
     process = run(folder, "survey.csv", stdin=theirs, stdout=theirs, stderr=theirs)
     os.close(theirs)
-    seen, asked, end = b"", 0, time.monotonic() + 120
+    seen, asked, end = b"", 0, time.monotonic() + 300
     try:
         while process.poll() is None and time.monotonic() < end:
             if select.select([ours], [], [], 0.2)[0]:
@@ -188,7 +188,7 @@ def test_in_a_terminal(folder: Path) -> None:
             if seen.endswith(b": ") and seen.count(b"\n") >= asked:
                 os.write(ours, b"\n")
                 asked = seen.count(b"\n") + 1
-        assert process.wait(timeout=30) == 0, seen.decode()
+        assert process.wait(timeout=300) == 0, seen.decode()
     finally:
         process.kill()
         os.close(ours)

@@ -62,7 +62,7 @@ def loopback(folder: Path, n_workers: int = 2, **more: str) -> Iterator[Loopback
 
 def _address(told: Path) -> str:
     """Return the address that the scheduler writes down, once it has written all of it."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while time.monotonic() < deadline:
         with suppress(OSError, ValueError):
             return str(json.loads(told.read_text())["address"])
@@ -74,4 +74,4 @@ def _wait_for(address: str, n_workers: int) -> None:
     from distributed import Client
 
     with Client(address, set_as_default=False) as client:
-        client.wait_for_workers(n_workers, timeout=60)
+        client.wait_for_workers(n_workers, timeout=300)

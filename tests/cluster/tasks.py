@@ -64,7 +64,7 @@ def wait_for(item: tuple[str, int]) -> int:
     """Say that the task has begun, and wait until a file is there."""
     folder, number = item
     (Path(folder) / f"begun-{number}").touch()
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 600
     while not (Path(folder) / "go").exists() and time.monotonic() < deadline:
         time.sleep(0.02)
     return number

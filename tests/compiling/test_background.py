@@ -99,7 +99,7 @@ def test_kernels_that_are_not_compiled_count_as_stored(tmp_path: Path) -> None:
 SLOW = """
 import time
 from caveat.compiling.background import _OTHERS, _start
-_start("import time; time.sleep(100)", ["a kernel"])
+_start("import time; time.sleep(1000)", ["a kernel"])
 print(_OTHERS["a kernel"].pid, flush=True)
 time.sleep({seconds})
 """
@@ -109,7 +109,7 @@ time.sleep({seconds})
 def test_no_process_outlives_the_one_that_started_it(
     tmp_path: Path, sent: signal.Signals | None
 ) -> None:
-    (tmp_path / "program.py").write_text(SLOW.format(seconds=0 if sent is None else 100))
+    (tmp_path / "program.py").write_text(SLOW.format(seconds=0 if sent is None else 1000))
     parent = subprocess.Popen(
         [sys.executable, tmp_path / "program.py"],
         env=surroundings(tmp_path),
@@ -122,8 +122,8 @@ def test_no_process_outlives_the_one_that_started_it(
         child = int(parent.stdout.readline())
         if sent is not None:
             parent.send_signal(sent)
-        parent.wait(20)
-    enough = time.monotonic() + 20
+        parent.wait(300)
+    enough = time.monotonic() + 300
     while _alive(child):
         assert time.monotonic() < enough, "the process is still there"
         time.sleep(0.05)

@@ -226,7 +226,7 @@ def kill(bench: Bench, command: Command, sent: signal.Signals, moment: float) ->
         # A terminal sends Ctrl-C to everybody, also to the processes that compile.
         (os.killpg if sent == signal.SIGINT else os.kill)(process.pid, sent)
     _, errors = process.communicate(timeout=LONGEST)
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 300
     while (alive := session(process.pid)) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not alive, f"{alive} processes go on"

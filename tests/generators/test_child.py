@@ -14,7 +14,7 @@ def test_cpu_time_is_that_of_the_command(tmp_path: Path) -> None:
     ended = run([sys.executable, "-c", work], tmp_path, tmp_path / "log", os.environ, Limits())
     assert ended.reason == ""
     assert ended.usage.cpu_seconds is not None
-    assert 0.5 <= ended.usage.cpu_seconds < 5
+    assert 0.5 <= ended.usage.cpu_seconds < 60
     assert ended.usage.wall_seconds >= 0.5
 
 

@@ -17,7 +17,7 @@ FLAGS = (
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
     "--hide-scrollbars", "--host-resolver-rules=MAP * ~NOTFOUND",
 )  # fmt: skip
-SECONDS = 60
+SECONDS = 300
 
 
 def why_not() -> str:

@@ -20,6 +20,7 @@ from caveat.attack.worlds import Worlds
 from caveat.cluster import Workers, workers_now
 from caveat.cluster.sharing import Kept, shared_folder
 from caveat.synthesis.store import load_plan, save_plan
+from caveat.table.array_files import open_array
 from caveat.table.atomic import unwritable
 from caveat.table.code_files import open_code_files, write_code_files
 
@@ -84,7 +85,7 @@ def _on(
         items = [(str(folder), target, start, size) for start in range(0, len(records), size)]
         for start in workers.map(one_batch, items):
             path = folder / f"{start}.npy"
-            yield np.load(path, allow_pickle=False)
+            yield open_array(path)
             path.unlink()
             if done is not None:
                 done(min(size, len(records) - start) / len(records))
@@ -95,7 +96,7 @@ def _worlds(folder: str) -> tuple[Worlds, NDArray[np.int64]]:
     plan, seed = load_plan(place / PLAN)
     releases = [open_code_files(path) for path in sorted(place.glob(f"{RELEASE}*"))]
     worlds = Worlds(open_code_files(place / ORIGINAL), plan, releases, seed)
-    return worlds, np.load(place / RECORDS, allow_pickle=False)
+    return worlds, open_array(place / RECORDS)
 
 
 _WORLDS = Kept(_worlds)
@@ -113,7 +114,7 @@ def one_batch(item: tuple[str, str, int, int]) -> int:
     logs: Any
     if target:
         tried = Path(folder) / CODES
-        codes = np.load(tried, allow_pickle=False) if tried.exists() else None
+        codes = open_array(tried) if tried.exists() else None
         logs = with_each_value(worlds, target, batch, 1, codes=codes)
     else:
         base, without = without_each(worlds, batch, 1, refuse=False)

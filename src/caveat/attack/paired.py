@@ -28,7 +28,7 @@ from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.generators import Generator
 from caveat.generators.registry import seed_by_seed
-from caveat.seeds import child_seed, rng_of
+from caveat.seeds import Stream, child_seed, rng_of
 from caveat.table import Kind, Table
 
 __all__ = [
@@ -46,7 +46,6 @@ POPULATION = 50
 """Other records whose density RMIA compares with."""
 GROUPS = 10
 """Groups of simulations that are left out in turn to find the Monte Carlo error."""
-PEOPLE = 1_000_021  # first word of a seed
 
 
 def fits_needed(simulations: int, records: int) -> int:
@@ -272,7 +271,7 @@ class Runner:
         self.shown = original.select(named)
         self.seen = Seen.of(self.shown, self.shown)
         self.kernels = self.seen.kernels
-        some = rng_of(seed, PEOPLE).permutation(original.n_rows)[:POPULATION]
+        some = rng_of(seed, Stream.PEOPLE).permutation(original.n_rows)[:POPULATION]
         self.people = self.seen.take(np.sort(some))
         self.structures = own_structures(generator, original, seed, structures)
 

@@ -18,14 +18,15 @@ from caveat.attack.ordinary.outliers import ATTACK as OUTLIERS
 from caveat.attack.ordinary.singling_out import ATTACK as SINGLING_OUT
 from caveat.errors import CaveatError
 from caveat.notes import Note
-from caveat.risk.measure import register
+from caveat.registry import Registry
+from caveat.risk.measure import register as register_measures
 from caveat.table import Table, align
 from caveat.table.overlap import refuse_other_table
 
-__all__ = ["ATTACKS", "add", "attacks_of", "run_attack"]
+__all__ = ["ATTACKS", "ENTRIES", "attacks_of", "register", "run_attack"]
 
 
-class _Attacks(dict[str, Attack]):
+class _Attacks(Registry[Attack]):
     """The attacks in order; names the choices when asked for an unknown one."""
 
     def __missing__(self, name: str) -> Attack:
@@ -39,11 +40,11 @@ class _Attacks(dict[str, Attack]):
 ATTACKS = _Attacks()
 
 
-def add(*attacks: Attack) -> None:
+def register(*entries: Attack, built_in: bool = False) -> None:
     """Add attacks to ATTACKS, and what they measure to MEASURES."""
-    for attack in attacks:
-        ATTACKS[attack.name] = attack
-        register(*attack.measures)
+    for attack in entries:
+        ATTACKS.put(attack.name, attack, built_in=built_in)
+        register_measures(*attack.measures, built_in=built_in)
 
 
 def attacks_of(attacker: Attacker) -> dict[str, Attack]:
@@ -83,7 +84,7 @@ def _doubts(original: Any, synthetic: Any, attack: Attack, told: dict[str, Any])
             yield Note("tables-differ", str(difference))
 
 
-add(
+ENTRIES: tuple[Attack, ...] = (
     STRONG,
     SIMULATED,
     PREDICTION,
@@ -94,3 +95,4 @@ add(
     MEMBERSHIP,
     DISTANCES,
 )
+register(*ENTRIES, built_in=True)

@@ -19,7 +19,7 @@ from caveat.attack.worlds import Worlds, refuse_impossible
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.generators import Generator, Setting
-from caveat.seeds import child_seed
+from caveat.seeds import Stream, child_seed
 from caveat.synthesis import Model
 from caveat.synthesis.choosing import drawn_again
 from caveat.synthesis.margins.promise import is_private
@@ -28,7 +28,6 @@ from caveat.table import Table
 __all__ = ["OwnStructure", "need_structure", "own_structures"]
 
 Floats = NDArray[np.float64]
-DRAWN = 1_000_033  # first word of the seeds of the attacker's structures
 
 
 class OwnStructure:
@@ -133,14 +132,14 @@ def own_structures(
     number
         How many.
     """
-    root = child_seed(seed, DRAWN)
+    root = child_seed(seed, Stream.STRUCTURE)
     found = (OwnStructure.of(generator, table, child_seed(root, i)) for i in range(number))
     return tuple(one for one in found if one is not None)
 
 
 def need_structure(generator: Generator, table: Table, seed: int, *, without: int) -> OwnStructure:
     """Return a structure from all records but one, or refuse a generator that has none."""
-    found = OwnStructure.of(generator, table, child_seed(seed, DRAWN), without=without)
+    found = OwnStructure.of(generator, table, child_seed(seed, Stream.STRUCTURE), without=without)
     if found is None:
         raise CaveatError(
             "releases of this generator have no likelihood under a structure drawn by the attacker",

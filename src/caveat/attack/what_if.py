@@ -18,7 +18,7 @@ from caveat.attack.priors import DEFAULT_PRIOR, NamedPrior
 from caveat.attack.worlds import Worlds
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.generators import Setting
-from caveat.seeds import child_seed
+from caveat.seeds import Stream, child_seed
 from caveat.synthesis import Plan
 from caveat.synthesis.methods.guarded import guard_of
 from caveat.synthesis.plan import DIAL, PLAIN
@@ -26,7 +26,6 @@ from caveat.table import Table
 
 __all__ = ["Tried", "Way", "other_ways", "what_if"]
 
-WHAT_IF = 1_000_021  # first word of the seeds
 LARGER, MUCH_LARGER = 4, 10
 """By what factor leaves grow: those of guarded trees, and of plain ones."""
 FEWEST_LEAVES = 2
@@ -220,7 +219,7 @@ def _releases(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CaveatWarning)  # of columns left out the run has told
         fitted = Setting(way.options).seed_by_seed(original)
-        made = [fitted(child_seed(seed, WHAT_IF, k)) for k in range(draws)]
+        made = [fitted(child_seed(seed, Stream.WHAT_IF, k)) for k in range(draws)]
     for each in made:
         plan = each.model.plan
         assert isinstance(plan, Plan)

@@ -32,7 +32,7 @@ from caveat.release.folder import release_folder, sha256_of, write_manifest
 from caveat.release.material import Material
 from caveat.release.run import Run, seconds_of
 from caveat.release.steps import Steps
-from caveat.seeds import child_seed
+from caveat.seeds import Stream, child_seed
 from caveat.spec.benchmark import BenchmarkSpec, GeneratorSpec
 from caveat.spec.draft_spec import draft_files, with_plan
 from caveat.synthesis.methods import METHODS
@@ -43,7 +43,6 @@ from caveat.table.provenance import Output
 __all__ = ["TRIAL", "Split", "Trial", "carry_out", "generator_for", "key_of", "read_trial"]
 
 TRIAL = f"{INSIDE}/trial.json"
-FITS = 1_000_020  # first word of the seeds
 OTHERS = "this is not Caveat's own generator: only its tables are known, so nothing is exact"
 ONCE = Note("simulated-once", "its releases are simulated once, with the first fit", public=True)
 MEASURED = "it describes a fit to the original records"
@@ -198,7 +197,7 @@ def carry_out(
 ) -> Trial:
     """Fit, draw and measure; the folder holds the tables and the evidence, or the reason."""
     with release_folder(folder, force=True) as (draft, _):
-        own = child_seed(seed, FITS, number)
+        own = child_seed(seed, Stream.FITS, number)
         trial = _Trial(spec, entry, number, split, own, draft, commands, threads, progress)
         found = trial.run()
         content = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import asdict
 from importlib.resources import files
 from inspect import Parameter, Signature
@@ -20,6 +19,7 @@ from caveat.cli.cluster import ClusterOption, WorkOption, on_cluster
 from caveat.cli.hosts import with_hosts
 from caveat.cli.reading import Reader, column_numbers
 from caveat.errors import CaveatError
+from caveat.registry import is_extended
 from caveat.table.atomic import check_outputs
 
 if TYPE_CHECKING:
@@ -28,18 +28,16 @@ if TYPE_CHECKING:
 __all__ = ["attack_app", "form_of", "known_attacks"]
 
 
-REGISTRY = "caveat.attack.registry"
-
-
 def known_attacks() -> dict[str, Any]:
     """Return what the commands of the attacks are made from, without loading the attacks.
 
-    ``attacks.json`` is written from the registry by ``docs/make_release_spec.py``. A program that
-    has loaded the registry may have added to it, and is given what is there.
+    ``attacks.json`` is written from the registry by ``docs/make_release_spec.py``. If a program has
+    added to the tables of Caveat, the registry itself is read.
     """
-    if REGISTRY in sys.modules:
-        live = sys.modules[REGISTRY].ATTACKS
-        stored = {name: form_of(attack) for name, attack in live.items()}
+    if is_extended():
+        from caveat.attack.registry import ATTACKS
+
+        stored = {name: form_of(attack) for name, attack in ATTACKS.items()}
     else:
         stored = loads(files("caveat.cli").joinpath("attacks.json").read_text("utf-8"))
     for attack in stored.values():

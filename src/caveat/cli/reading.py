@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from caveat.cli import console
 from caveat.cli.hosts import ask_for_hosts
 from caveat.errors import CaveatError
+from caveat.registry import is_extended
 from caveat.table import Schema, Table
 from caveat.table.files import read_into
 from caveat.table.source import shown, source_of
@@ -170,16 +170,15 @@ def check_file(specification: Path, *sections: str) -> None:
     """Refuse a wrong specification before the rooms are loaded for it.
 
     What is looked at are the entries of all sections, or of those that are named; what they mean
-    together, and whether the data fit, is found out later. A program that has loaded the attacks
-    or the measures may have added some: then the entries are left to the table that knows them.
+    together, and whether the data fit, is found out later. The stored table is enough for that,
+    unless a program has added to the tables of Caveat: then the entries are held against these.
     """
     from caveat.spec.document import Document
     from caveat.spec.stored import stored_table
 
     document = Document.read(specification)
     ask_for_hosts(document)
-    if not any(room in sys.modules for room in ("caveat.attack.registry", "caveat.risk.measure")):
-        document.check(sections or None, stored_table())
+    document.check(sections or None, None if is_extended() else stored_table())
 
 
 def seen_from(specification: Path, file: Path) -> str:

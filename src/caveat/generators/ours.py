@@ -12,7 +12,7 @@ from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.protect.pipeline import Surroundings, check_steps, protect, reads_original
 from caveat.protect.record import Step
-from caveat.seeds import child_seed
+from caveat.seeds import Stream, child_seed
 from caveat.synthesis import Model, Plan, Synthesizer
 from caveat.synthesis.column_model import ColumnModel
 from caveat.synthesis.linked.groups import GroupModel, GroupPlan
@@ -27,7 +27,6 @@ from caveat.table.provenance import Origin
 __all__ = ["Copy", "FittedSetting", "Setting", "pooled_by", "refuse_second_source", "settings_of"]
 
 # First words of the seeds for refilling, and for the protections of further copies.
-REFILL, PROTECT = 1_000_003, 1_000_011
 
 DRAWN = ("smoothing", "proper")
 """What guarded trees do anyway."""
@@ -272,12 +271,12 @@ class FittedSetting:
     def protect(self, drawn: Table, copy: int = 0) -> Copy:
         """Apply the protections to a drawn copy; fresh records for a filter come from the model."""
         # The first copy has the seeds that the same setting has in a map.
-        seed = self.model.seed if copy == 0 else child_seed(self.model.seed, PROTECT, copy)
+        seed = self.model.seed if copy == 0 else child_seed(self.model.seed, Stream.PROTECT, copy)
 
         def refill(n: int, number: int) -> Table:
             if isinstance(self.model, GroupModel):
                 raise _torn()
-            fresh = replace(self.model, seed=child_seed(seed, REFILL, number))
+            fresh = replace(self.model, seed=child_seed(seed, Stream.REFILL, number))
             return fresh.tables(n, threads=1)[0]
 
         # What is not released cannot be compared with what is.

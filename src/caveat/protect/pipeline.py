@@ -22,6 +22,7 @@ from caveat.protect.robin_hood import robin_hood
 from caveat.protect.spectral import spectral
 from caveat.protect.uniques import remove_replicated_uniques
 from caveat.protect.values import number_column, numbers_of
+from caveat.registry import Registry
 from caveat.table import Table
 
 __all__ = [
@@ -105,21 +106,23 @@ def _smooth(
     return smooth(synthetic, columns, smoothers[how], by=by, seed=seed)
 
 
-PROTECTIONS: Mapping[str, Callable[..., Protected]] = {
-    "add_noise": _noise,
-    "code_extremes": code_extremes,
-    "distance_filter": distance_filter,
-    "donut": donut,
-    "group_rare_levels": group_rare_levels,
-    "label": label,
-    "microaggregate": microaggregate,
-    "pram": pram,
-    "remove_replicated_uniques": remove_replicated_uniques,
-    "robin_hood": _robin_hood,
-    "round_numbers": round_numbers,
-    "smooth": _smooth,
-    "spectral": spectral,
-}
+PROTECTIONS: Registry[Callable[..., Protected]] = Registry(
+    {
+        "add_noise": _noise,
+        "code_extremes": code_extremes,
+        "distance_filter": distance_filter,
+        "donut": donut,
+        "group_rare_levels": group_rare_levels,
+        "label": label,
+        "microaggregate": microaggregate,
+        "pram": pram,
+        "remove_replicated_uniques": remove_replicated_uniques,
+        "robin_hood": _robin_hood,
+        "round_numbers": round_numbers,
+        "smooth": _smooth,
+        "spectral": spectral,
+    }
+)
 GIVEN = ("synthetic", "original", "seed", "refill", "smoothers", "threads")
 
 

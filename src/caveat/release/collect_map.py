@@ -9,7 +9,7 @@ from typing import Any
 from caveat.generators import Setting
 from caveat.release.collect import Done
 from caveat.release.material import Material
-from caveat.seeds import child_seed
+from caveat.seeds import Stream, child_seed
 from caveat.spec.analyses import MapSpec
 from caveat.spec.limits import Limit, unit_of
 from caveat.spec.question import Question
@@ -18,8 +18,6 @@ from caveat.synthesis.methods import Settings
 from caveat.tuning.map import RiskUtilityMap, risk_utility_map
 
 __all__ = ["collect_map", "described_map", "settings_tried"]
-
-MAP = 1_000_016  # first word of the seeds
 
 
 def collect_map(
@@ -39,7 +37,7 @@ def collect_map(
     )
     found = risk_utility_map(
         material.fitted, settings, question, seeds=wanted.seeds,
-        seed=child_seed(material.seed, MAP), threads=threads, done=done,
+        seed=child_seed(material.seed, Stream.MAP), threads=threads, done=done,
     )  # fmt: skip
     return described_map(found, wanted, chosen, scenario.limits)
 

@@ -12,12 +12,10 @@ from caveat.notes import Note
 from caveat.release.collect import Done, entry, plain, refusal, without_value
 from caveat.release.collected import Collected
 from caveat.release.material import Material
-from caveat.seeds import child_seed
+from caveat.seeds import Stream, child_seed
 from caveat.spec.scenarios import ScenarioSpec
 
 __all__ = ["collect_ordinary"]
-
-ORDINARY = 1_000_014  # first word of the seeds
 
 
 def collect_ordinary(
@@ -58,7 +56,7 @@ def _attack(
     target: str | None,
 ) -> list[dict[str, Any]]:
     asked = [m.name for m in attack.measures if m.name in scenario.measures]
-    seed = child_seed(material.seed, ORDINARY, number, copy)
+    seed = child_seed(material.seed, Stream.ORDINARY, number, copy)
     pair = material.pairs[copy - 1]
     told = scenario.arguments(attack, target, pair.control, seed)
     about: dict[str, Any] = {"target": target, "copy": copy}

@@ -18,9 +18,9 @@ from caveat.generators import Setting
 from caveat.notes import Note
 from caveat.release.collect import TOO_MUCH, Done, not_exact, refusal
 from caveat.release.collect_map import described_map, settings_tried
-from caveat.release.collect_strong import ELSEWHERE, SAMPLE
+from caveat.release.collect_strong import ELSEWHERE
 from caveat.release.material import Material
-from caveat.seeds import child_seed
+from caveat.seeds import Stream, child_seed
 from caveat.spec.analyses import MapSpec
 from caveat.spec.limits import unit_of
 from caveat.spec.question import Question
@@ -136,5 +136,5 @@ def _records(material: Material, bound: Bound) -> tuple[int, ...]:
     work = work_of(material.model, material.fitted)
     work = replace(work, preparation=0.0)  # bounded by the time of the fits
     (n,) = allot([work], min(n_rows, MOST_RECORDS), bound.members / PART)
-    order = np.random.default_rng(child_seed(material.seed, SAMPLE, 0)).permutation(n_rows)
+    order = np.random.default_rng(child_seed(material.seed, Stream.RECORDS, 0)).permutation(n_rows)
     return tuple(int(row) for row in np.sort(order[:n]))

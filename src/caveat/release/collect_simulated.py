@@ -11,12 +11,10 @@ from caveat.release.collect import Done, entry, refusal, without_value
 from caveat.release.collect_strong import ELSEWHERE
 from caveat.release.collected import Collected
 from caveat.release.material import Material
-from caveat.seeds import child_seed
+from caveat.seeds import Stream, child_seed
 from caveat.spec.scenarios import ScenarioSpec
 
 __all__ = ["collect_simulated"]
-
-SIMULATED = 1_000_017  # first word of the seeds
 
 
 def collect_simulated(
@@ -34,7 +32,7 @@ def collect_simulated(
         found = simulated_membership(
             known, material.generator, synthetic=list(material.releases),
             records=scenario.most, simulations=scenario.simulations,
-            seed=child_seed(material.seed, SIMULATED, number), threads=threads, done=done,
+            seed=child_seed(material.seed, Stream.SIMULATED, number), threads=threads, done=done,
         )  # fmt: skip
     except CaveatError as error:
         return Collected(scenario.told, without_value(asked, refusal(error), limits))

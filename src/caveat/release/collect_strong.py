@@ -1,9 +1,9 @@
-"""The strong attacker: she knows the generator and all other records.
+"""The strong attacker, who knows the generator and all other records.
 
 Where the release is a draw with an exact likelihood, every figure is exact for the records that are
-attacked: a random sample for the shares, and the most vulnerable for the worst. Where there is no
-such likelihood, the worst is simulated if that is possible in a reasonable time, and named so;
-everything else has no value, with the reason.
+attacked: a random sample for the shares, and the most vulnerable records for the worst case. Where
+there is no such likelihood, the worst case is simulated, and marked as simulated, if that takes a
+reasonable time; everything else has no value, with the reason.
 """
 
 from __future__ import annotations
@@ -42,26 +42,27 @@ from caveat.release.collected import Collected
 from caveat.release.material import Material
 from caveat.release.proven import proven_records
 from caveat.risk.measurement import Measurement
-from caveat.seeds import child_seed
+from caveat.seeds import Stream, child_seed
 from caveat.spec.scenarios import ScenarioSpec
 from caveat.spec.spec import ReleaseSpec
 from caveat.synthesis import Model, Plan
 from caveat.synthesis.linked import GroupModel
 
-__all__ = ["SAMPLE", "collect_strong"]
+__all__ = ["collect_strong"]
 
 VULNERABLE = 20
-"""Of so many records beside the sample the worst is looked for."""
+"""The most vulnerable records that are attacked beside the sample, to find the worst case."""
 SIMULATED = 5
 """Records that are attacked by simulation."""
 SIMULATIONS = 100
+"""Simulated releases for each of them."""
 
-# By its values a number is attacked where everybody can be, in cells where not: records times
-# values times trees whose paths an attack may follow, and records that plain trees attack by value.
+# A number is attacked by its values where the work allows it, and otherwise in cells.
 MOST_VALUES = 20_000_000
+"""Records times values times trees up to which guarded trees are attacked by value."""
 BY_VALUE = 100
+"""Records for whose values there must be time where trees are plain."""
 
-SAMPLE, SIMULATE = 1_000_012, 1_000_013  # first words of the seeds
 ALL = Note("all-records", "of all records", public=True)
 ELSEWHERE = Note(
     "synthesised-elsewhere",
@@ -94,7 +95,7 @@ def collect_strong(
     done: Done,
     bound: Bound = STANDARD,
 ) -> Collected:
-    """Attack the targets and the membership of records; all tables together.
+    """Attack the targets and the membership of records, with all released tables together.
 
     No more work is done than ``bound`` allows: it is counted, not timed, so that the same run
     attacks the same records on every machine.
@@ -104,8 +105,8 @@ def collect_strong(
     members = "membershipShare" in scenario.measures
     circumstances = {**scenario.told, "membership": members}
     plan = material.plan
+    seed = child_seed(material.seed, Stream.RECORDS, number)
     if isinstance(material.model, GroupModel):
-        seed = child_seed(material.seed, SAMPLE, number)
         return collect_groups(Whole.of(material), scenario, seed, threads, done, bound=bound)
     if plan is None:
         why = ELSEWHERE if material.generator is None else ONLY_RUN
@@ -114,8 +115,7 @@ def collect_strong(
         if members:
             nothing += without_value(["membershipShare"], why, scenario.limits)
         return Collected(circumstances, nothing)
-    run = _Run(material, spec, scenario, plan, signs, child_seed(material.seed, SAMPLE, number),
-               threads, done, bound)  # fmt: skip
+    run = _Run(material, spec, scenario, plan, signs, seed, threads, done, bound)
     measurements, at_risk = run.targets(targets, asked)
     if members:
         measurements += run.members(share=1 if not targets else MEMBERS)
@@ -192,7 +192,7 @@ class _Run:
         ]  # fmt: skip
 
     def _is_in_cells(self, target: str, least: int, most: float) -> bool:
-        """Whether the cells of a number are attacked: its values are too many."""
+        """Return whether a number has so many values that its cells are attacked instead."""
         fitted, column = self.material.fitted, self.material.fitted[target]
         if not column.kind.is_number:
             return False
@@ -258,7 +258,7 @@ class _Run:
         return [entry(name, results[name], limits, target=target) for name in asked], at_risk
 
     def _simulated(self, target: str, asked: Sequence[str], reason: Note) -> list[dict[str, Any]]:
-        """Simulate the worst over a few records; shares over so few would say nothing."""
+        """Simulate the worst case over a few records, too few for shares."""
         limits = self.scenario.limits
         out = without_value([n for n in asked if n != "strongWorst"], reason, limits, target=target)
         if "strongWorst" not in asked:
@@ -280,7 +280,10 @@ class _Run:
         copy = material.copies[0]
         records = self.signs.first(SIMULATED).tolist()
         attacker = StrongAttacker(
-            (target,), self.scenario.prior, SIMULATIONS, child_seed(self.seed, SIMULATE)
+            (target,),
+            self.scenario.prior,
+            SIMULATIONS,
+            child_seed(self.seed, Stream.SIMULATED_WORST),
         )
         with running_on(None):  # many small fits: handing them out would take longer
             found = attack_release(material.fitted, copy, records, copy.setting.again, attacker)
@@ -298,7 +301,7 @@ class _Run:
         )
 
     def members(self, share: float) -> list[dict[str, Any]]:
-        """Ask of all records, or of a sample, whether they were in the data."""
+        """Attack the membership of all records, or of a sample."""
         limits, names = self.scenario.limits, ["membershipShare"]
         if self.reason:
             return without_value(names, self.reason, limits)
@@ -329,7 +332,7 @@ class _Run:
         return [entry(names[0], _noted(members_of(found), (whom, *said, *self.notes)), limits)]
 
     def _with_proven(self, found: Membership) -> tuple[Membership, tuple[Note, ...]]:
-        """Count people as members for certain whom rare levels or ends of ranges prove."""
+        """Count records as certain members if a rare level or an end of a range proves them."""
         proven = np.concatenate(list(proven_records(self.material).values()))
         certain = np.isin(found.records, proven)
         if not certain.any():

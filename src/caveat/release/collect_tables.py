@@ -8,10 +8,10 @@ from typing import Any
 
 from caveat.release.collect import Done, limits_of
 from caveat.release.collect_structure import collect_structure
-from caveat.release.collect_utility import RESAMPLES, collect_utility, measurements_of
+from caveat.release.collect_utility import collect_utility, measurements_of
 from caveat.release.material import Material
 from caveat.release.material_tables import TablesMaterial
-from caveat.seeds import child_seed
+from caveat.seeds import Stream, child_seed
 from caveat.spec.spec import ReleaseSpec
 from caveat.table import align_copies
 from caveat.table.members import without_keys
@@ -102,7 +102,7 @@ def _add_structure(
     result = compare_pairs(
         pairs,
         measures=asked,
-        seed=child_seed(material.seed, RESAMPLES),
+        seed=child_seed(material.seed, Stream.RESAMPLES),
         weights=weights,
         groups=[groups_of_children(fitted, release, name) for release in material.releases],
     )

@@ -12,20 +12,19 @@ from caveat.notes import Note
 from caveat.release.collect import Done, held_to, limits_of, plain, refusal
 from caveat.release.collect_structure import collect_structure
 from caveat.release.material import Material
-from caveat.seeds import child_seed
+from caveat.seeds import Stream, child_seed
 from caveat.spec.limits import Limit
 from caveat.spec.spec import ReleaseSpec
 from caveat.utility import BEST, MEASURES, Utility, check_rules, compare_pairs
 from caveat.utility.analyses import ModelComparison
 from caveat.utility.bars import bars_of
 from caveat.utility.entries.associations import correlations_of
-from caveat.utility.reference_pairs import RESAMPLES as DRAWN
+from caveat.utility.reference_pairs import RESAMPLES
 from caveat.utility.regressions import agreement, automatic_models
 from caveat.utility.weighting import weights_apart
 
-__all__ = ["RESAMPLES", "collect_utility", "measurements_of"]
+__all__ = ["collect_utility", "measurements_of"]
 
-RESAMPLES = 1_000_015  # first word of the seeds
 QUICK_ROWS = 2_000  # that models are fitted to in a quick comparison
 MOST_ASSOCIATIONS = 50  # pairs not to trust that are named
 KEPT, INDEPENDENT = "correlations kept", "independent columns"
@@ -61,8 +60,8 @@ def collect_utility(
         targets=spec.utility.targets,
         rules=dict(spec.utility.rules),
         measures=spec.utility.measures,
-        seed=child_seed(material.seed, RESAMPLES),
-        resamples=1 if quick else DRAWN,
+        seed=child_seed(material.seed, Stream.RESAMPLES),
+        resamples=1 if quick else RESAMPLES,
         model_rows=QUICK_ROWS if quick else None,
         weights=weights,
         control_weights=None

@@ -45,7 +45,7 @@ from caveat.evidence.manifest import EVIDENCE
 from caveat.privacy import RELEASE, Budget, Ledger
 from caveat.release.folder import sha256_of
 from caveat.release.material import Material
-from caveat.seeds import rng_of
+from caveat.seeds import Stream, rng_of
 from caveat.spec.spec import ReleaseSpec
 from caveat.synthesis import Model, Plan
 from caveat.table import Table
@@ -62,7 +62,6 @@ RECORDS = 500
 """Records whose targets are attacked, where not all are; the same in every release of the data."""
 MOST_LOGS = 5_000_000
 """Numbers that are kept of one target."""
-ORDER = 1_000_023  # first word of the seed that orders the records
 PRIVATE = ".private"
 LONGEST = 200
 NOTICE = "CONFIDENTIAL: what a release says about single records. Handle it as the data themselves."
@@ -261,7 +260,7 @@ def _said(
 ) -> Said:  # fmt: skip
     """Attack as many records as there is time for, the same ones in every release of the data."""
     original = material.original
-    order = rng_of(int(data[:16], 16), ORDER).permutation(original.n_rows)
+    order = rng_of(int(data[:16], 16), Stream.ORDER).permutation(original.n_rows)
     assert isinstance(material.model, Model)
     model, fitted = material.model, material.fitted
     every = is_guarded(plan) or is_promised(plan)

@@ -17,12 +17,10 @@ from caveat.errors import CaveatError
 from caveat.release.again import made_again
 from caveat.release.collect import not_exact
 from caveat.release.material import Material
-from caveat.seeds import child_seed
+from caveat.seeds import Stream, child_seed
 from caveat.spec.spec import ReleaseSpec
 
 __all__ = ["explain_row"]
-
-TRIES = 1_000_022  # first word of the seeds
 
 
 def explain_row(
@@ -73,7 +71,7 @@ def explain_row(
     tried = what_if(
         material.fitted, record, ways, targets=[b.target for b in found.beliefs], draws=draws,
         rows=material.drawn[0].n_rows, copies=len(material.drawn),
-        seed=child_seed(material.seed, TRIES), prior=prior, threads=threads,
+        seed=child_seed(material.seed, Stream.TRIES), prior=prior, threads=threads,
         done=lambda share: ready(0.8 * share),
     )  # fmt: skip
     return {

@@ -15,7 +15,7 @@ from caveat.discreet import without_values
 from caveat.generators import Copy, Generator, Setting
 from caveat.generators.ours import pooled_by
 from caveat.notes import Note
-from caveat.seeds import rng_of
+from caveat.seeds import Stream, rng_of
 from caveat.spec.scenarios import ScenarioSpec
 from caveat.spec.spec import ReleaseSpec
 from caveat.synthesis import Model, Plan
@@ -33,7 +33,6 @@ from caveat.table.rare import level_texts
 from caveat.utility.grouping import PairGroups
 
 __all__ = [
-    "CONTROL",
     "WHOLE",
     "Material",
     "hold_out",
@@ -50,7 +49,6 @@ WHOLE = Note(
     public=True,
 )
 """Why an attack on records is left out where rows belong together."""
-CONTROL = 1_000_010  # first word of the seed; the synthesiser uses small numbers
 
 
 @dataclass(frozen=True)
@@ -198,7 +196,7 @@ def hold_out(
     """
     if not held_out:
         return np.arange(table.n_rows), table, None
-    rng = rng_of(seed, CONTROL)
+    rng = rng_of(seed, Stream.CONTROL)
     if groups:
         drawn = draw_groups(members_of(table, groups), held_out, rng)
         rows, others = np.flatnonzero(~drawn), np.flatnonzero(drawn)

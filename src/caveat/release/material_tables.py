@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.discreet import without_values
-from caveat.release.material import CONTROL, WHOLE, Material
-from caveat.seeds import rng_of
+from caveat.release.material import WHOLE, Material
+from caveat.seeds import Stream, rng_of
 from caveat.spec.against_tables import OfTables
 from caveat.spec.spec import ReleaseSpec
 from caveat.synthesis import Synthesizer
@@ -115,7 +115,7 @@ def synthesise_tables(
     kept, control = np.ones(n_rows, bool), None
     fitted, held_out = linked, spec.release.held_out(n_rows)
     if held_out:
-        kept[rng_of(seed, CONTROL).permutation(n_rows)[:held_out]] = False
+        kept[rng_of(seed, Stream.CONTROL).permutation(n_rows)[:held_out]] = False
         fitted, control = linked.only(kept), linked.only(~kept)
     ready = step("fit")
     share = 1 / sum(len(stage.columns) for stage in asked.plan.stages.values())

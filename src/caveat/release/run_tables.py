@@ -15,7 +15,6 @@ from caveat.release.collect import without_value
 from caveat.release.collect_groups import Whole, collect_groups
 from caveat.release.collect_settings import GROUPS, left_out
 from caveat.release.collect_simulated import collect_simulated
-from caveat.release.collect_strong import SAMPLE
 from caveat.release.collect_tables import collect_tables
 from caveat.release.collected import Collected
 from caveat.release.content import described_scenario, measures_used, software
@@ -28,7 +27,7 @@ from caveat.release.data_dictionary import described_tables_of, write_dictionari
 from caveat.release.material import planned_whole, within_levels
 from caveat.release.material_tables import TablesMaterial, synthesise_tables
 from caveat.release.run import Run, title_of
-from caveat.seeds import child_seed
+from caveat.seeds import Stream, child_seed
 from caveat.spec.against_tables import check_tables
 from caveat.spec.scenarios import ScenarioSpec
 from caveat.spec.tables import TableSpec, forms_of
@@ -131,7 +130,7 @@ class TablesRun(Run):
         """Attack the rows of one table, or groups with all that belongs to them."""
         if scenario.attacker == "strong":
             done = self.steps.step(title_of(scenario))
-            fitted, seed = material.fitted, child_seed(material.seed, SAMPLE, number)
+            fitted, seed = material.fitted, child_seed(material.seed, Stream.RECORDS, number)
             whole = Whole(
                 fitted,
                 material.releases,

@@ -32,7 +32,7 @@ ENTRIES: tuple[Measure, ...] = (
     *tables.ENTRIES,
     *rows.ENTRIES,
 )
-register(*ENTRIES)
+register(*ENTRIES, built_in=True)
 
 __all__ = [
     "ENTRIES",

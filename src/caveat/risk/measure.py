@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Literal
 
 from caveat.errors import CaveatError
+from caveat.registry import Registry
 from caveat.risk.measurement import Measurement
 from caveat.units import Unit
 
@@ -73,6 +74,8 @@ class Measure:
     by_size
         Whether it depends on how many records there are, so that only a control of the same size
         can be compared.
+    best
+        The value for identical tables, of a measure of utility.
     """
 
     name: str
@@ -91,14 +94,15 @@ class Measure:
     fails: frozenset[Property] = frozenset()
     default: bool = True
     by_size: bool = False
+    best: float | None = None
 
     def __call__(self, *arguments: object, **keywords: object) -> Measurement:
         """Compute the measure."""
         return self.function(*arguments, **keywords)
 
 
-class _Measures(dict[str, Measure]):
-    """An ordered table of measures that names the choices when asked for an unknown one."""
+class _Measures(Registry[Measure]):
+    """The measures in order; names the choices when asked for an unknown one."""
 
     def __missing__(self, name: str) -> Measure:
         lower = {known.lower(): known for known in self}
@@ -113,9 +117,9 @@ class _Measures(dict[str, Measure]):
 MEASURES = _Measures()
 
 
-def register(*entries: Measure) -> None:
-    """Add entries to MEASURES."""
+def register(*entries: Measure, built_in: bool = False) -> None:
+    """Add entries to MEASURES; those of Caveat itself are built in."""
     for entry in entries:
         if MEASURES.get(entry.name, entry) is not entry:
             raise ValueError(f"there are two measures called {entry.name}")
-        MEASURES[entry.name] = entry
+        MEASURES.put(entry.name, entry, built_in=built_in)

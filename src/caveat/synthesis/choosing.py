@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from caveat.discreet import without_values
 from caveat.expressions import Expression
+from caveat.seeds import Stream, random_root, rng_of
 from caveat.synthesis._pairs import UNIT, drawn_logs, picked_sets, scores_for, whole_entropy
 from caveat.synthesis._plan_checks import WITHOUT_MODEL
 from caveat.synthesis.bins import SAMPLED, Bins, Moved, sampled, with_sample
@@ -53,7 +54,6 @@ ROWS = 4_000
 """Records in which columns are compared."""
 TEMPERATURE = 20.0
 """Nats by which one column has to tell more than another to be drawn e times as often."""
-DRAW = 3  # first word of the seeds for drawing predictors; fitting and sampling use others
 NOT_CHOSEN = ("sample", "nested", "lookup", "margins", "saturated", "ipf", *WITHOUT_MODEL)
 """Methods whose predictors are no matter of choice."""
 
@@ -252,13 +252,12 @@ def _with_chosen(choosing: Choosing, seed: int | None) -> dict[str, ColumnPlan]:
     """Return the plan of each column with predictors taken, or drawn with a seed."""
     columns = choosing.columns
     places = {name: i for i, name in enumerate(columns)}
-    root = np.random.SeedSequence(seed).entropy
+    root = random_root() if seed is None else seed
 
     def choose(name: str) -> tuple[str, ...]:
         if not is_drawn(columns[name].settings):
             return choosing.strongest(name)
-        sequence = np.random.SeedSequence(root, spawn_key=(DRAW, places[name]))
-        return choosing.drawn(name, np.random.default_rng(sequence))
+        return choosing.drawn(name, rng_of(root, Stream.PREDICTORS, places[name]))
 
     names = list(choosing.choice.declared)
     found = zip(names, _in_threads(choose, names), strict=True)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from caveat.discreet import without_values
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.expressions import Expression
+from caveat.seeds import Stream, rng_of
 from caveat.synthesis.cells import Cells, empty_inputs, inputs_of
 from caveat.synthesis.coding import ORDINARY, Coding, Part
 from caveat.synthesis.column_model import ColumnModel
@@ -37,9 +38,8 @@ from caveat.table.numbers import decimals_of
 from caveat.table.weights import survey_weights
 from caveat.tree import Predictors
 
-__all__ = ["FIT", "ColumnFits", "changes_cleared", "cleared_by", "fit_columns"]
+__all__ = ["ColumnFits", "changes_cleared", "cleared_by", "fit_columns"]
 
-FIT = 0  # first word of the seeds for fitting; sampling uses another
 UNSHARED = ("guarded", MARGINS, *WITHOUT_MODEL)  # methods that take no codes of the tree engine
 
 
@@ -202,8 +202,7 @@ class ColumnFits:
             return self._from_joint(self.joint._model(name), name)
         names = predictors_of(self.plan, name)
         inputs = self.inputs(names)
-        key = (FIT, self.copy, list(self.plan.columns).index(name))
-        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
+        rng = rng_of(self.seed, Stream.FIT, self.copy, list(self.plan.columns).index(name))
         taking_part, fixed, lower = self._rules(name)
         kinds = None
         if coding.two_step:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
+from caveat.seeds import Stream, rng_of
 from caveat.showing import Summary, in_short, on_page
 from caveat.synthesis.cells import Cells, inputs_of, without_unknown
 from caveat.synthesis.column_model import ON_A_GRID, ColumnModel
@@ -28,8 +29,6 @@ from caveat.table.align import recode_to
 
 __all__ = ["BLOCK", "LogProb", "Model", "recoded", "whole_number", "written"]
 
-SAMPLE = 1  # first word of the seeds for sampling
-SHUFFLE = 2  # … and for the order of copied rows
 BLOCK = 65_536  # rows that are drawn together; part of what a seed means
 
 
@@ -193,10 +192,10 @@ class Model:
             columns = fit_columns(self.source, self.plan, self.seed, threads, copy=copy)
         if not self._copied:
             return columns
-        key = np.random.SeedSequence(self.seed, spawn_key=(SHUFFLE, copy))
+        rng = rng_of(self.seed, Stream.SHUFFLE, copy)
         held = {name: self._original(name) for name in self._copied}
         order = np.lexsort(list(held.values()))
-        order = order[np.random.default_rng(key).permutation(self.n_rows)]
+        order = order[rng.permutation(self.n_rows)]
         shuffled = {name: replace(columns[name], original=held[name][order]) for name in held}
         return {**columns, **shuffled}
 
@@ -242,8 +241,7 @@ class Model:
             elif method == "derived":
                 cells[name] = derive(model, cells, n)
             else:
-                key = (SAMPLE, copy, position, start // BLOCK)
-                rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
+                rng = rng_of(self.seed, Stream.SAMPLE, copy, position, start // BLOCK)
                 inputs = inputs_of(cells, predictors_of(self.plan, name), n)
                 cells[name] = model.draw(inputs, cells, rng)
         return cells

@@ -24,8 +24,8 @@ from caveat.synthesis.methods import Settings
 from caveat.synthesis.model import BLOCK, Model
 from caveat.synthesis.plan import GIVEN, ColumnPlan
 from caveat.table import Table
+from caveat.table.array_files import open_array, write_array
 from caveat.table.atomic import unwritable
-from caveat.table.code_files import write_array
 from caveat.table.column import smallest_unsigned
 
 __all__ = ["Store"]
@@ -114,7 +114,7 @@ class Store:
         path = self._new().with_suffix(".npy")
         write_array(path, array)
         # Kernels are compiled for arrays that may be written to; what they would write is lost.
-        return np.asarray(np.load(path, mmap_mode="c", allow_pickle=False))
+        return np.asarray(open_array(path, "c"))
 
 
 def _rebuilt(value: Any, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Any:

@@ -12,26 +12,24 @@ is ever executed.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
+from caveat.table.array_files import open_array, write_array
 from caveat.table.atomic import unwritable
 from caveat.table.column import Column
 from caveat.table.dictionary import column_of, dictionary_state
 from caveat.table.table import Table
 
-__all__ = ["CodeFiles", "open_code_files", "write_array", "write_code_files"]
+__all__ = ["CodeFiles", "open_code_files", "write_code_files"]
 
 DOCUMENT = "table.json"
 FORMAT = "caveat codes"
 VERSION = 1
-PIECE = 1 << 24  # bytes that are written at once
 
 
 def write_code_files(table: Table, folder: Path) -> Table:
@@ -109,24 +107,14 @@ def _levels(folder: Path, number: int) -> Path:
     return folder / f"{number:05}.levels.npy"
 
 
-def write_array(path: Path, array: NDArray[Any]) -> None:
-    """Write an array as NumPy does; a full disk is said to be one, which NumPy's own does not."""
-    array = np.ascontiguousarray(array)
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
-        raw = array.reshape(-1).view(np.uint8)
-        for start in range(0, len(raw), PIECE):
-            file.write(raw[start : start + PIECE].tobytes())
-
-
 def _opened(folder: Path, state: dict[str, Any]) -> Column:
     number = state["number"]
     if state["levels"] is None:
-        levels = np.load(_levels(folder, number), allow_pickle=False)
+        levels = open_array(_levels(folder, number))
     else:
         levels = np.empty(len(state["levels"]), dtype=object)
         levels[:] = state["levels"]
-    codes = np.load(_codes(folder, number), mmap_mode="r", allow_pickle=False)
+    codes = open_array(_codes(folder, number), "r")
     return column_of(codes, levels, state)
 
 

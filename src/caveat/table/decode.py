@@ -11,6 +11,7 @@ import ast
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -128,6 +129,9 @@ def _cast_or_keep(series: pl.Series, dtype: Any) -> pl.Series:
         return series
 
 
+_PARSING = Lock()  # Python 3.11 may fail if several threads build syntax trees at the same time
+
+
 def _polars_type(storage: str) -> Any:
     name, _, rest = storage.partition("(")
     dtype = getattr(pl, name, None)
@@ -137,7 +141,8 @@ def _polars_type(storage: str) -> Any:
     if not rest:
         return dtype
     try:
-        call = ast.parse(f"f({rest}", mode="eval").body
+        with _PARSING:
+            call = ast.parse(f"f({rest}", mode="eval").body
         given = {str(k.arg): ast.literal_eval(k.value) for k in getattr(call, "keywords", ())}
     except (SyntaxError, RecursionError, MemoryError):  # what a parser says of endless nesting
         raise ValueError("the type cannot be read") from None

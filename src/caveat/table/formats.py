@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from caveat.errors import CaveatError
+from caveat.registry import Registry
 from caveat.table.source import SERVER, SORTS, entries_in, shown, source_of
 
 __all__ = [
@@ -66,13 +67,15 @@ DATABASE = Format(
     "caveat.table.database:prepare_database",
     by_column=True,
 )
-FORMATS = {
-    **dict.fromkeys((".parquet", ".feather", ".arrow"), _COLUMNAR),
-    **dict.fromkeys((".sav", ".zsav", ".dta"), _LABELLED),
-    **dict.fromkeys((".sas7bdat", ".xpt"), _LABELLED._replace(prepare="")),
-    ".xlsx": Format("caveat.table._excel:read_excel", "caveat.table._excel:prepare_excel"),
-    **dict.fromkeys((s for s, sort in SORTS.items() if sort != "excel"), DATABASE),
-}
+FORMATS = Registry(
+    {
+        **dict.fromkeys((".parquet", ".feather", ".arrow"), _COLUMNAR),
+        **dict.fromkeys((".sav", ".zsav", ".dta"), _LABELLED),
+        **dict.fromkeys((".sas7bdat", ".xpt"), _LABELLED._replace(prepare="")),
+        ".xlsx": Format("caveat.table._excel:read_excel", "caveat.table._excel:prepare_excel"),
+        **dict.fromkeys((s for s, sort in SORTS.items() if sort != "excel"), DATABASE),
+    }
+)
 """The formats beside delimited text, by extension."""
 
 

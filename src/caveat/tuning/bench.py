@@ -1,4 +1,4 @@
-"""A bench on which releases are copy and measured."""
+"""A workbench that makes releases of one original and measures them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from caveat.protect.record import Step
 from caveat.risk import MEASURES as RISKS
 from caveat.risk import audit_pairs
 from caveat.risk.measurement import Measurement
-from caveat.seeds import child_seed
+from caveat.seeds import Stream, child_seed
 from caveat.spec.limits import Limit, kind_of
 from caveat.spec.question import Question
 from caveat.synthesis.linked.groups import GroupPlan
@@ -47,7 +47,6 @@ __all__ = [
     "measure_settings",
 ]
 
-ATTACK = 1_000_004  # first word of the seeds for simulated attacks
 Values = dict[str, float | None]
 
 
@@ -282,7 +281,10 @@ class Workbench:
     ) -> None:
         question = self.question
         attacker = StrongAttacker(
-            question.unknown, question.prior, question.simulations, child_seed(seed, ATTACK)
+            question.unknown,
+            question.prior,
+            question.simulations,
+            child_seed(seed, Stream.SIMULATED_POSTERIOR),
         )
         result = attack_release(
             self.original, copy, self._records(setting), self._judged(setting).again, attacker
@@ -380,5 +382,5 @@ def one_setting(item: tuple[str, Question, Setting, tuple[int, ...]]) -> Point:
 
 
 def forget_bench(folder: str) -> None:
-    """Let a worker forget the table that it has made releases of."""
+    """Let a worker forget the table of a folder."""
     _BENCH.forget(folder)

@@ -11,7 +11,7 @@ from typing import Any
 from caveat.errors import CaveatError
 from caveat.generators import Setting
 from caveat.generators.ours import OF_TREES
-from caveat.seeds import child_seed
+from caveat.seeds import Stream, child_seed
 from caveat.showing import Summary, frame_of, in_short, on_page
 from caveat.spec.question import Question
 from caveat.table import Table
@@ -153,7 +153,7 @@ def risk_utility_map(
             code="tune.setting.absent",
         )
     bench = Workbench(Table.from_frame(original), question)
-    numbers = [child_seed(seed, 0, k) for k in range(seeds)]
+    numbers = [child_seed(seed, Stream.SEARCH, k) for k in range(seeds)]
     start = time.perf_counter()
     points: dict[str, Point] = {}
 

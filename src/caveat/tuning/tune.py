@@ -23,7 +23,7 @@ from caveat.errors import CaveatError, CaveatWarning
 from caveat.generators import Setting
 from caveat.progress import Progress
 from caveat.protect.record import Step
-from caveat.seeds import child_seed
+from caveat.seeds import Stream, child_seed
 from caveat.spec.limits import unit_of
 from caveat.spec.tuning import TuneSpec
 from caveat.table import Table
@@ -35,7 +35,6 @@ from caveat.units import printed
 __all__ = ["TuneSpec", "Tuning", "tune"]
 
 FORMAT = 4
-SEARCH, FRESH = 0, 1  # first words of the seeds
 FINALISTS = 3
 
 
@@ -208,14 +207,16 @@ class _Search:
         """Halve until few are left, then confirm these on fresh seeds."""
         spec, n = self.spec, self.spec.seeds
         left = list(spec.settings)
-        points = {point.setting.key: point for point in self.measure(left, SEARCH, n, "round 1")}
+        points = {
+            point.setting.key: point for point in self.measure(left, Stream.SEARCH, n, "round 1")
+        }
         _refuse_nothing(list(points.values()))
         number = 1
         while len(left) > FINALISTS:
             left.sort(key=lambda setting: rank(spec, points[setting.key]))
             left = left[: max(FINALISTS, math.ceil(len(left) / 2))]
             number, n = number + 1, 2 * n
-            for point in self.measure(left, SEARCH, n, f"round {number}"):
+            for point in self.measure(left, Stream.SEARCH, n, f"round {number}"):
                 points[point.setting.key] = point
         left.sort(key=lambda setting: rank(spec, points[setting.key]))
         every = [points[setting.key] for setting in spec.settings]
@@ -224,16 +225,16 @@ class _Search:
         for setting in left:
             if sum(excess(spec, points[setting.key]).values()) > 0 and confirmed:
                 break
-            confirmed += self.measure([setting], FRESH, spec.fresh, "fresh seeds")
+            confirmed += self.measure([setting], Stream.FRESH, spec.fresh, "fresh seeds")
             if not any(excess(spec, confirmed[-1]).values()):
                 chosen = confirmed[-1]
                 break
         best = min(every, key=lambda p: badness(spec.objective, p.mean(spec.objective)))
-        free = self.measure([best.setting], FRESH, spec.fresh, "without limits")[0]
+        free = self.measure([best.setting], Stream.FRESH, spec.fresh, "without limits")[0]
         return Tuning(spec, tuple(every), tuple(confirmed), chosen, free)
 
     def measure(
-        self, settings: Sequence[Setting], phase: int, seeds: int, what: str
+        self, settings: Sequence[Setting], phase: Stream, seeds: int, what: str
     ) -> list[Point]:
         """Return points with the first so many seeds of a phase; only new ones are computed."""
         numbers = [child_seed(self.spec.seed, phase, k) for k in range(seeds)]

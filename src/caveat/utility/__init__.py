@@ -8,7 +8,7 @@ from caveat.utility.compare import compare, compare_linked, compare_pairs
 from caveat.utility.counts import count_statistics
 from caveat.utility.detection import Detection, detection
 from caveat.utility.edits import EditRule, RuleResult, check_rules
-from caveat.utility.measures import BEST, MEASURES, find_measure
+from caveat.utility.measures import BEST, MEASURES, find_measure, register
 from caveat.utility.pair import WeightedPair
 from caveat.utility.propensity import (
     Null,
@@ -67,6 +67,7 @@ __all__ = [
     "pairs_null",
     "permutation_null",
     "propensity",
+    "register",
     "train_on_synthetic",
     "variables",
     "within_groups",

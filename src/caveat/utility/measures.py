@@ -14,60 +14,70 @@ from typing import Any
 
 from caveat.errors import CaveatError
 from caveat.notes import Note
+from caveat.registry import Registry
 from caveat.risk.measure import Direction, Measure
 from caveat.risk.measurement import Measurement, undefined
 from caveat.units import Unit
 from caveat.utility.pair import WeightedPair
 from caveat.utility.weighting import WEIGHTED, unweighted
 
-__all__ = ["BEST", "MEASURES", "ONE_AT_A_TIME", "add", "find_measure", "measured", "rows_of"]
+__all__ = [
+    "BEST", "MEASURES", "ONE_AT_A_TIME", "find_measure", "measured", "register", "rows_of",
+    "utility_measure",
+]  # fmt: skip
 
-MEASURES: dict[str, Measure] = {}
+MEASURES: Registry[Measure] = Registry()
 BEST: dict[str, float] = {}
 """The value of each measure for identical tables."""
 
 ONE_AT_A_TIME = "How variables go together: independent columns score perfectly."
 
 
-def add(
+def utility_measure(
     name: str,
     function: Callable[..., Measurement],
     *,
-    family: str,
-    says: str,
-    formula: str,
-    source: str,
-    blind_spot: str,
-    blind: str,
     best: float = 0.0,
     direction: Direction = "lower is better",
     unit: Unit = "score",
     needs: frozenset[str] = frozenset(),
-    default: bool = True,
     weighted: bool | None = True,
-) -> None:
-    """Add an entry; the arguments are the fields of :class:`~caveat.risk.measure.Measure`.
+    **entry: Any,
+) -> Measure:
+    """Return an entry of MEASURES, whose function takes a WeightedPair.
 
-    ``best`` is the value for identical tables. ``weighted`` says whether it takes account of survey
-    weights; None if the measure itself says against what it was measured.
+    Parameters
+    ----------
+    name, function, direction, unit, needs, entry
+        The fields of :class:`~caveat.risk.measure.Measure`.
+    best
+        The value for identical tables.
+    weighted
+        Whether it takes account of survey weights; None if the measure itself says against what it
+        was measured.
     """
-    MEASURES[name] = Measure(
+    return Measure(
         name=name,
         function=function if weighted is None else partial(_noted, function, weighted),
-        family=family,
-        says=says,
         attacker="none",
-        formula=formula,
-        source=source,
-        blind_spot=blind_spot,
-        blind=blind,
         baseline="a resample of the original, a second copy and a control",
         needs=needs,
         direction=direction,
         unit=unit,
-        default=default,
+        best=best,
+        **entry,
     )
-    BEST[name] = best
+
+
+def register(*entries: Measure, built_in: bool = False) -> None:
+    """Add entries to MEASURES; those of Caveat itself are built in."""
+    for entry in entries:
+        if entry.best is None:
+            raise ValueError(f"{entry.name} has no value for identical tables")
+        if MEASURES.get(entry.name, entry) is not entry:
+            raise ValueError(f"there are two measures called {entry.name}")
+        MEASURES.put(entry.name, entry, built_in=built_in)
+        BEST[entry.name] = entry.best
 
 
 def _noted(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError, hint
-from caveat.seeds import child_seed, random_root
+from caveat.seeds import Stream, child_seed, random_root
 from caveat.synthesis.cells import Cells, without_unknown
 from caveat.synthesis.coding import Coding
 from caveat.synthesis.column_model import ColumnModel
@@ -34,7 +34,6 @@ from caveat.table.linked import Linked, places_within
 
 __all__ = ["LinkedModel", "fit_linked"]
 
-DRAW = 3  # first word of the seeds for drawing stages
 Ints = NDArray[np.int64]
 Columns = dict[str, Column]
 
@@ -175,7 +174,9 @@ class _Draw:
         cells = {
             name: without_unknown(recoded(model.columns[name], known, name)) for name in stage.given
         }
-        seed = child_seed(self.model.seed, DRAW, self.copy, self.numbers[stage.name], place)
+        seed = child_seed(
+            self.model.seed, Stream.STAGES, self.copy, self.numbers[stage.name], place
+        )
         drawn = replace(model, seed=seed).draw(cells, n, self.threads)
         return {name: drawn[name].column for name in model.names}
 

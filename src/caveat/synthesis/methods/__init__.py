@@ -1,5 +1,6 @@
 """The methods by name."""
 
+from caveat.registry import Registry
 from caveat.synthesis.methods.base import (
     Fitted,
     Inputs,
@@ -37,19 +38,21 @@ __all__ = [
     "Target",
 ]
 
-METHODS: dict[str, type[Method]] = {
-    "cart": Cart,
-    "guarded": Guarded,
-    "forest": Forest,
-    "sample": Sample,
-    "normal": Normal,
-    "normrank": Normrank,
-    "logistic": Logistic,
-    "multinomial": Multinomial,
-    "ordinal": Ordinal,
-    "nested": Nested,
-    "saturated": Saturated,
-    "ipf": Ipf,
-    "margins": Margins,
-    "lookup": Lookup,
-}
+METHODS: Registry[type[Method]] = Registry(
+    {
+        "cart": Cart,
+        "guarded": Guarded,
+        "forest": Forest,
+        "sample": Sample,
+        "normal": Normal,
+        "normrank": Normrank,
+        "logistic": Logistic,
+        "multinomial": Multinomial,
+        "ordinal": Ordinal,
+        "nested": Nested,
+        "saturated": Saturated,
+        "ipf": Ipf,
+        "margins": Margins,
+        "lookup": Lookup,
+    }
+)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -10,18 +10,19 @@ import numpy as np
 
 from caveat.errors import CaveatError
 from caveat.notes import Note
+from caveat.risk.measure import Measure
 from caveat.risk.measurement import Measurement, undefined
 from caveat.utility.analyses import ModelComparison, compare_model
 from caveat.utility.correlations import independent_pair
 from caveat.utility.edits import EditRule, check_rules, rule_notes
-from caveat.utility.measures import add, measured, rows_of
+from caveat.utility.measures import measured, rows_of, utility_measure
 from caveat.utility.pair import WeightedPair
 from caveat.utility.regressions import AS_MANY, ROWS, agreement, automatic_models, mean_of
 from caveat.utility.sampling import sampled_note
 from caveat.utility.tstr import train_on_synthetic
 from caveat.utility.weighting import WEIGHTED, unweighted
 
-__all__ = ["register"]
+__all__ = ["ENTRIES"]
 
 
 def _model(pair: WeightedPair, model: str, figure: str) -> Measurement:
@@ -112,8 +113,8 @@ def _rules(pair: WeightedPair, rules: Mapping[str, EditRule]) -> Measurement:
     return measured(pair, value, why, details=details, notes=rule_notes(pair, rules))
 
 
-def register() -> None:
-    """Add the entries of this family to the table of measures."""
+def _entries() -> Iterator[Measure]:
+    """Yield the entries of this family."""
     for name, figure, says, formula, best in (
         ("CI overlap", "overlap", "mean overlap of confidence intervals",
          "mean over coefficients of ½ (shared / width_o + shared / width_s), at least 0", 1.0),
@@ -126,7 +127,7 @@ def register() -> None:
         ("lack of fit", "fit ratio", "lack of fit over its degrees of freedom: 1 expected",
          "Δᵀ V⁻¹ Δ / df", 0.0),
     ):  # fmt: skip
-        add(
+        yield utility_measure(
             name,
             partial(_model, figure=figure),
             family="analyses",
@@ -141,8 +142,8 @@ def register() -> None:
             needs=frozenset({"model"}),
             weighted=None,
         )
-    _register_agreement()
-    add(
+    yield from _agreement_entries()
+    yield utility_measure(
         "TSTR",
         _tstr,
         family="analyses",
@@ -154,7 +155,7 @@ def register() -> None:
         direction="higher is better",
         needs=frozenset({"target"}),
     )
-    add(
+    yield utility_measure(
         "rule violations",
         _rules,
         family="analyses",
@@ -169,8 +170,8 @@ def register() -> None:
     )
 
 
-def _register_agreement() -> None:
-    """Add how near the coefficients of regressions come, whatever the number of records."""
+def _agreement_entries() -> Iterator[Measure]:
+    """Yield the measures of coefficients that do not depend on the number of records."""
     for name, figure, says, formula in (
         ("coefficient ratio", "ratios",
          "how near the coefficients of {which} come to the original's",
@@ -185,7 +186,7 @@ def _register_agreement() -> None:
             ("automatic ", "up to five automatic regressions", _automatic_agreement, frozenset()),
             ("", "a model", _model_agreement, frozenset({"model"})),
         ):
-            add(
+            yield utility_measure(
                 f"{prefix}{name}",
                 partial(function, figure=figure),
                 family="analyses",
@@ -201,3 +202,6 @@ def _register_agreement() -> None:
                 needs=needs,
                 weighted=None if needs else True,
             )
+
+
+ENTRIES = tuple(_entries())

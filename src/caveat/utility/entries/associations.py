@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
 
 from caveat.notes import Note
+from caveat.risk.measure import Measure
 from caveat.risk.measurement import Measurement
 from caveat.utility.associations import Associations, associations, kendall_difference, pca_ks
 from caveat.utility.correlations import (
@@ -18,11 +20,11 @@ from caveat.utility.correlations import (
     correlations,
     independent_pair,
 )
-from caveat.utility.measures import add, measured
+from caveat.utility.measures import measured, utility_measure
 from caveat.utility.pair import WeightedPair
 from caveat.utility.sampling import sampled_note
 
-__all__ = ["associations_of", "correlations_of", "register"]
+__all__ = ["ENTRIES", "associations_of", "correlations_of"]
 
 
 def associations_of(pair: WeightedPair) -> Associations:
@@ -79,9 +81,9 @@ def _pca(pair: WeightedPair) -> Measurement:
     )
 
 
-def register() -> None:
-    """Add the entries of this family to the table of measures."""
-    _register_kept()
+def _entries() -> Iterator[Measure]:
+    """Yield the entries of this family."""
+    yield from _kept_entries()
     for name, figure, says, default in (
         ("correlation difference", "mean_absolute", "mean difference of associations", True),
         ("correlation difference, largest", "largest", "largest difference of associations", True),
@@ -92,7 +94,7 @@ def register() -> None:
             False,
         ),
     ):
-        add(
+        yield utility_measure(
             name,
             partial(_correlations, figure=figure),
             family="associations",
@@ -103,7 +105,7 @@ def register() -> None:
             blind="curved relations",
             default=default,
         )
-    add(
+    yield utility_measure(
         "Kendall difference",
         _kendall,
         family="associations",
@@ -115,7 +117,7 @@ def register() -> None:
         default=False,
         weighted=False,
     )
-    add(
+    yield utility_measure(
         "PCA-KS",
         _pca,
         family="associations",
@@ -127,8 +129,8 @@ def register() -> None:
     )
 
 
-def _register_kept() -> None:
-    add(
+def _kept_entries() -> Iterator[Measure]:
+    yield utility_measure(
         "correlations kept",
         _kept,
         family="associations",
@@ -146,3 +148,6 @@ def _register_kept() -> None:
         direction="higher is better",
         unit="share",
     )
+
+
+ENTRIES = tuple(_entries())

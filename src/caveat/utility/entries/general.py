@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from caveat.errors import CaveatError
 from caveat.notes import Note
+from caveat.risk.measure import Measure
 from caveat.risk.measurement import Measurement, undefined
 from caveat.utility.detection import Detection, detection
-from caveat.utility.measures import add, rows_of
+from caveat.utility.measures import rows_of, utility_measure
 from caveat.utility.pair import WeightedPair
 from caveat.utility.propensity import (
     Null,
@@ -23,7 +24,7 @@ from caveat.utility.propensity import (
 from caveat.utility.sampling import auc_error, null_pair, pmse_error, sample_of, sampled_note
 from caveat.utility.transport import ROWS, transport
 
-__all__ = ["cart_of", "pmse_of", "register", "s_pmse_of"]
+__all__ = ["ENTRIES", "cart_of", "pmse_of", "s_pmse_of"]
 
 # Permutations of whole groups, and rows, for the design effect of a logistic model: its pMSE is a
 # sum over all coefficients, so that few do.
@@ -181,11 +182,11 @@ def _wasserstein(pair: WeightedPair) -> Measurement:
     return Measurement(found.cost, n=rows_of(pair), details=details)
 
 
-def register() -> None:
-    """Add the entries of this family to the table of measures."""
-    _register_ratios()
-    _register_scores()
-    add(
+def _entries() -> Iterator[Measure]:
+    """Yield the entries of this family."""
+    yield from _ratio_entries()
+    yield from _score_entries()
+    yield utility_measure(
         "detection AUC",
         _auc,
         family="general",
@@ -197,7 +198,7 @@ def register() -> None:
         blind="copies look good",
         best=0.5,
     )
-    add(
+    yield utility_measure(
         "joint Wasserstein",
         _wasserstein,
         family="general",
@@ -215,9 +216,9 @@ def register() -> None:
     )
 
 
-def _register_ratios() -> None:
-    """Add the propensity score and what it is over what a right synthesis gives."""
-    add(
+def _ratio_entries() -> Iterator[Measure]:
+    """Yield the propensity score and its ratios to what a correct synthesis gives."""
+    yield utility_measure(
         "pMSE",
         pmse_of,
         family="general",
@@ -228,7 +229,7 @@ def _register_ratios() -> None:
         "size sees strong differences in single variables first.",
         blind="weak differences",
     )
-    add(
+    yield utility_measure(
         "S_pMSE",
         s_pmse_of,
         family="general",
@@ -241,7 +242,7 @@ def _register_ratios() -> None:
         blind="weak differences",
         unit="ratio",
     )
-    add(
+    yield utility_measure(
         "S_pMSE pairs",
         _s_pmse_pairs,
         family="general",
@@ -254,7 +255,7 @@ def _register_ratios() -> None:
         unit="ratio",
         needs=frozenset({"copies"}),
     )
-    add(
+    yield utility_measure(
         "S_pMSE logit",
         _s_pmse_logit,
         family="general",
@@ -268,14 +269,14 @@ def _register_ratios() -> None:
     )
 
 
-def _register_scores() -> None:
-    """Add what else is read off the scores of the tree."""
+def _score_entries() -> Iterator[Measure]:
+    """Yield the other measures of the scores of the tree."""
     for name, says in (
         ("SPECKS", "largest distance of the tree's score distributions"),
         ("PO50", "per cent of rows told apart by the tree, beyond 50"),
         ("U", "share of pairs of rows that the tree's scores order rightly: ½ is best"),
     ):
-        add(
+        yield utility_measure(
             name,
             partial(_from_scores, figure=name),
             family="general",
@@ -293,3 +294,6 @@ def _register_scores() -> None:
             unit="share" if name == "PO50" else "score",
             default=False,
         )
+
+
+ENTRIES = tuple(_entries())

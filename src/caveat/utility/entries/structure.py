@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from caveat.notes import Note
+from caveat.risk.measure import Measure
 from caveat.risk.measurement import Measurement, undefined
 from caveat.utility.entries.general import pmse_of, s_pmse_of
 from caveat.utility.entries.tables import mean_of_tables
-from caveat.utility.measures import add, measured, rows_of
+from caveat.utility.measures import measured, rows_of, utility_measure
 from caveat.utility.pair import WeightedPair
 from caveat.utility.structure import (
     compositions,
@@ -23,7 +26,7 @@ from caveat.utility.structure import (
     within_groups,
 )
 
-__all__ = ["register"]
+__all__ = ["ENTRIES"]
 
 GROUPS = frozenset({"groups"})
 THEES = "Thees, Novak and Templ (2024), Table 3"
@@ -117,9 +120,9 @@ def _joined_tables(pair: WeightedPair) -> Measurement:
     return mean_of_tables(joined_pair(pair), 2, "S_pMSE")
 
 
-def register() -> None:
-    """Add the entries of this family to the table of measures."""
-    add(
+def _entries() -> Iterator[Measure]:
+    """Yield the entries of this family."""
+    yield utility_measure(
         "group count",
         _count,
         family="structure",
@@ -131,7 +134,7 @@ def register() -> None:
         unit="share",
         needs=GROUPS,
     )
-    add(
+    yield utility_measure(
         "group sizes",
         _sizes,
         family="structure",
@@ -144,7 +147,7 @@ def register() -> None:
         unit="share",
         needs=GROUPS,
     )
-    add(
+    yield utility_measure(
         "group composition",
         _composition,
         family="structure",
@@ -158,8 +161,8 @@ def register() -> None:
         unit="share",
         needs=GROUPS,
     )
-    _register_shares()
-    add(
+    yield from _share_entries()
+    yield utility_measure(
         "within-group correlation",
         _within,
         family="structure",
@@ -172,11 +175,11 @@ def register() -> None:
         blind="different columns",
         needs=GROUPS,
     )
-    _register_joined()
+    yield from _joined_entries()
 
 
-def _register_shares() -> None:
-    add(
+def _share_entries() -> Iterator[Measure]:
+    yield utility_measure(
         "one value per group",
         _one_value,
         family="structure",
@@ -191,7 +194,7 @@ def _register_shares() -> None:
         needs=GROUPS,
         weighted=None,
     )
-    add(
+    yield utility_measure(
         "size column",
         _size_column,
         family="structure",
@@ -208,8 +211,8 @@ def _register_shares() -> None:
     )
 
 
-def _register_joined() -> None:
-    """Add what is measured on a table with a row per group."""
+def _joined_entries() -> Iterator[Measure]:
+    """Yield the measures of a table with a row per group."""
     tree = "A tree overlooks relations in which no single column differs."
     means = "What sums, means and ends of the members do not show."
     for name, function, says, formula, cannot, blind in (
@@ -222,7 +225,7 @@ def _register_joined() -> None:
          "all two-way tables", "VW / df of the table with a row per group", means,
          "more than pairs"),
     ):  # fmt: skip
-        add(
+        yield utility_measure(
             name,
             function,
             family="structure",
@@ -237,3 +240,6 @@ def _register_joined() -> None:
             needs=GROUPS,
             default=name != "pMSE joined",
         )
+
+
+ENTRIES = tuple(_entries())

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
 
 from caveat.notes import Note
+from caveat.risk.measure import Measure
 from caveat.risk.measurement import Measurement, undefined
 from caveat.units import Unit
 from caveat.utility.distances import (
@@ -15,11 +17,11 @@ from caveat.utility.distances import (
     k_marginal_by_group,
     k_marginal_score,
 )
-from caveat.utility.measures import ONE_AT_A_TIME, add, rows_of
+from caveat.utility.measures import ONE_AT_A_TIME, rows_of, utility_measure
 from caveat.utility.pair import WeightedPair
 from caveat.utility.tables import Tables, all_tables, cross_table
 
-__all__ = ["mean_of_tables", "register", "tables_of"]
+__all__ = ["ENTRIES", "mean_of_tables", "tables_of"]
 
 SYNTHPOP = "Raab, Nowok and Dibben (2021), synthpop's utility.tab and utility.tables"
 LEAST_ROWS = 50  # of the original in a group of records; smaller ones differ by chance
@@ -134,14 +136,14 @@ def _unit(statistic: str) -> Unit:
     return "ratio" if statistic.startswith("S_") else "score"
 
 
-def register() -> None:
-    """Add the entries of this family to the table of measures."""
+def _entries() -> Iterator[Measure]:
+    """Yield the entries of this family."""
     for statistic, (formula, text) in _TABLE_FORMULAS.items():
         for ways, word in ((1, "one-way"), (2, "two-way"), (3, "three-way")):
             if statistic != "S_pMSE" and ways != 2:
                 continue
             label = "Hellinger" if statistic == "dBhatt" else statistic
-            add(
+            yield utility_measure(
                 f"{label} {word}",
                 partial(mean_of_tables, ways=ways, statistic=statistic),
                 family="tables",
@@ -155,14 +157,14 @@ def register() -> None:
                 unit=_unit(statistic),
                 default=label in ("S_pMSE", "Hellinger") and ways < 3,
             )
-    _add_k_marginals()
+    yield from _k_marginal_entries()
     for figure, text in (
         ("MAE", "mean absolute error of the counts of all two-way tables"),
         ("RMSE", "root mean squared error of these counts"),
         ("MAPE", "mean absolute error in per cent of the original count"),
         ("Aitchison", "distance of the centred log-ratios of these tables"),
     ):
-        add(
+        yield utility_measure(
             f"{figure} two-way",
             partial(_count_distance, figure=figure),
             family="tables",
@@ -181,8 +183,8 @@ def register() -> None:
         )
 
 
-def _add_k_marginals() -> None:
-    add(
+def _k_marginal_entries() -> Iterator[Measure]:
+    yield utility_measure(
         "k-marginal",
         _k_marginal,
         family="tables",
@@ -194,7 +196,7 @@ def _add_k_marginals() -> None:
         best=1000.0,
         direction="higher is better",
     )
-    add(
+    yield utility_measure(
         "k-marginal by subgroup",
         _k_marginal_worst,
         family="tables",
@@ -209,3 +211,6 @@ def _add_k_marginals() -> None:
         direction="higher is better",
         default=False,
     )
+
+
+ENTRIES = tuple(_entries())

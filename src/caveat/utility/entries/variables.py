@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
 
 from caveat.notes import Note
+from caveat.risk.measure import Measure
 from caveat.risk.measurement import Measurement, undefined
-from caveat.utility.measures import ONE_AT_A_TIME, add, rows_of
+from caveat.utility.measures import ONE_AT_A_TIME, rows_of, utility_measure
 from caveat.utility.pair import WeightedPair
 from caveat.utility.variables import Variable, univariate_error, variables
 
-__all__ = ["register", "variables_of"]
+__all__ = ["ENTRIES", "variables_of"]
 
 
 def variables_of(pair: WeightedPair) -> list[Variable]:
@@ -60,10 +62,10 @@ _VARIABLE_MEASURES: tuple[tuple[str, str, str, str, float, bool], ...] = (
 )  # fmt: skip
 
 
-def register() -> None:
-    """Add the entries of this family to the table of measures."""
+def _entries() -> Iterator[Measure]:
+    """Yield the entries of this family."""
     for name, field, says, formula, best, default in _VARIABLE_MEASURES:
-        add(
+        yield utility_measure(
             name,
             partial(_over_variables, figure=field),
             family="variables",
@@ -80,7 +82,7 @@ def register() -> None:
         ("vanished", "vanished_share", "shares of categories that are gone"),
         ("invented", "invented_share", "shares of synthetic rows with values the original lacks"),
     ):
-        add(
+        yield utility_measure(
             name,
             partial(_over_variables, figure=field, total=True),
             family="variables",
@@ -91,7 +93,7 @@ def register() -> None:
             "level gives it away.",
             blind="rare levels are a risk",
         )
-    add(
+    yield utility_measure(
         "univariate error",
         lambda pair: Measurement(univariate_error(pair), n=rows_of(pair)),
         family="variables",
@@ -102,3 +104,6 @@ def register() -> None:
         blind="relations",
         default=False,
     )
+
+
+ENTRIES = tuple(_entries())

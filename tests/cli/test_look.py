@@ -172,7 +172,8 @@ def test_the_starter_of_several_files_is_a_specification(run, hospital, tmp_path
 def test_a_file_is_named_once(run, hospital):
     result = run("look", hospital / "visits.csv", hospital / "visits.csv")
     assert (result.returncode, result.stdout) == (2, "")
-    assert result.stderr == ("caveat: two files are called the same; name each of them once.\n")
+    assert result.stderr.count("\n") == 1
+    assert result.stderr.endswith("[data.file.duplicate]\n")
 
 
 CODES = """\

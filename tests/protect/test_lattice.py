@@ -164,12 +164,13 @@ def test_neighbours_and_nodes_of_a_lattice(drawn: tuple[Lattice, np.ndarray]) ->
     assert len(nodes) == len(set(nodes)) == lattice.n_nodes
     assert nodes[0] == (0,) * len(lattice.hierarchies)
     assert nodes[-1] == lattice.top
-    assert lattice.successors(lattice.top) == lattice.predecessors(nodes[0]) == []
+    assert lattice.predecessors(nodes[0]) == []
     for node in nodes[:50]:
-        for other in lattice.successors(node):
-            assert sum(other) == sum(node) + 1
-            assert node in lattice.predecessors(other)
-            assert other in nodes
+        before = lattice.predecessors(node)
+        assert set(before) == {
+            other for other in nodes
+            if sum(other) == sum(node) - 1 and all(map(int.__le__, other, node))
+        }  # fmt: skip
 
 
 @given(lattices())
@@ -177,15 +178,15 @@ def test_a_more_general_node_joins_classes_and_takes_none_apart(
     drawn: tuple[Lattice, np.ndarray],
 ) -> None:
     lattice, codes = drawn
-    for node in list(lattice.nodes())[:20]:
+    for node in list(lattice.nodes())[-20:]:
         classes, n = lattice.classes(codes, node)
         assert sorted(set(classes.tolist())) == list(range(n))
         made = lattice.generalise(codes, node)
         assert len(np.unique(made, axis=0)) == n
-        for other in lattice.successors(node):
-            joined, fewer = lattice.classes(codes, other)
-            assert fewer <= n
-            assert len(set(zip(classes.tolist(), joined.tolist(), strict=True))) == n
+        for other in lattice.predecessors(node):
+            finer, more = lattice.classes(codes, other)
+            assert n <= more
+            assert len(set(zip(finer.tolist(), classes.tolist(), strict=True))) == more
 
 
 def test_classes_of_no_columns_and_of_no_rows() -> None:

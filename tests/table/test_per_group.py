@@ -8,7 +8,7 @@ from tests.refusals import refused
 
 from caveat.table import Table
 from caveat.table.members import Members
-from caveat.table.per_group import group_table, group_tables, joined_tables
+from caveat.table.per_group import group_tables, joined_tables
 
 PEOPLE = Table.from_frame(
     {
@@ -18,6 +18,11 @@ PEOPLE = Table.from_frame(
         "age": [40, 35, 12, 70, 41],
     }
 )
+
+
+def group_table(table: Table, *how: object) -> Table:
+    (found,) = group_tables([table], *how)  # type: ignore[arg-type]
+    return found
 
 
 def test_a_row_per_group_by_hand() -> None:

@@ -23,7 +23,7 @@ from caveat.risk.measure import register as register_measures
 from caveat.table import Table, align
 from caveat.table.overlap import refuse_other_table
 
-__all__ = ["ATTACKS", "ENTRIES", "attacks_of", "register", "run_attack"]
+__all__ = ["ATTACKS", "attacks_of", "register", "run_attack"]
 
 
 class _Attacks(Registry[Attack]):

@@ -19,7 +19,6 @@ __all__ = ["households"]
 
 EDUCATION = ("primary", "vocational", "secondary", "higher")
 MARITAL = ("single", "cohabiting", "married", "divorced", "widowed")
-REGIONS = ("north", "east", "south", "west", "centre")
 ROLES = ("reference person", "partner", "child", "other")
 TENURE = ("owner", "tenant", "rent-free")
 

@@ -37,8 +37,6 @@ ADULT, YOUNGER = 18, 0.02
 _AGE = re.compile(r"(?<![a-z])(age|alter|edad|idade|eta|leeftijd|alder|wiek|ika)(?![a-z])")
 _DATES, _NUMBERS = (Kind.DATE, Kind.DATETIME), (Kind.INTEGER, Kind.NUMERIC)
 
-Ints = NDArray[np.int64]
-
 
 def find_groups(
     table: Table, keys: Sequence[str], interpreted: Table | None = None

@@ -105,11 +105,6 @@ class Replacement:
             form = (form[0].replace("0", ""), *form[1:]) if len(form[0]) > 1 else form
         return cls(how, empty, form=form)
 
-    @property
-    def n_values(self) -> int:
-        """How many different values there can be; 0 for as many as are needed."""
-        return prod(map(len, self.form)) if self.form else 0
-
     def make(self, n: int, seed: int, word: str, first: int = 0) -> Column:
         """Return values for so many rows from the first on; ``word`` tells columns apart.
 

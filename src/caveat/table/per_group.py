@@ -14,7 +14,7 @@ from caveat.table.groups import breaks, cut, interval_labels
 from caveat.table.members import Members, members_of, shared_columns
 from caveat.table.table import Table
 
-__all__ = ["SIZE", "group_pairs", "group_table", "group_tables", "joined_tables"]
+__all__ = ["SIZE", "group_pairs", "group_tables", "joined_tables"]
 
 SIZE = "number of members"
 BANDS = 4  # that a number is cut into
@@ -23,20 +23,21 @@ MOST_CLASSES = 6  # of a column whose classes are counted, the most frequent fir
 Floats = NDArray[np.float64]
 
 
-def group_table(
-    table: Table,
+def group_tables(
+    tables: Sequence[Table],
     key: str,
     constant: Sequence[str] | None = None,
     counted: Sequence[str] | None = None,
-) -> Table:
-    """Return a row for each group: what its members share, how many they are, and of what kinds.
+) -> list[Table]:
+    """Return tables with a row for each group: what its members share, how many, of what kinds.
 
     With it every measure of risk can be asked about groups: a household is unique if no other has
-    the same region, size, and numbers of men, women and children.
+    the same region, size, and numbers of men, women and children. Columns, bands and classes are
+    those of the first table. The groups stand in the order of their keys.
 
     Parameters
     ----------
-    table
+    tables
         One row per member.
     key
         The column that says who belongs together; it is not in the result.
@@ -50,22 +51,9 @@ def group_table(
     Examples
     --------
     >>> people = {"household": [1, 1, 2], "region": ["N", "N", "S"], "sex": ["f", "m", "f"]}
-    >>> group_table(Table.from_frame(people), "household").to_frame("dict")["number of sex f"]
+    >>> (found,) = group_tables([Table.from_frame(people)], "household")
+    >>> found.to_frame("dict")["number of sex f"]
     array([1, 1])
-    """
-    return group_tables([table], key, constant, counted)[0]
-
-
-def group_tables(
-    tables: Sequence[Table],
-    key: str,
-    constant: Sequence[str] | None = None,
-    counted: Sequence[str] | None = None,
-) -> list[Table]:
-    """Return the groups of several tables, with the same columns, bands and classes in all of them.
-
-    Columns, bands and classes are those of the first table. The other arguments are those of
-    :func:`group_table`. The groups stand in the order of their keys.
     """
     members = [members_of(table, key) for table in tables]
     first, *others = (table.drop([key]) for table in tables)
@@ -104,7 +92,7 @@ def group_pairs(
 ) -> tuple[Pair, ...]:
     """Return pairs of tables as pairs of their groups, for measures of risk that are about groups.
 
-    The arguments are those of :func:`group_table`.
+    The arguments are those of :func:`group_tables`.
     """
     original, *control = pairs[0].people
     tables = [original, *(pair.synthetic for pair in pairs), *control]

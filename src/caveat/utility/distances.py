@@ -9,25 +9,20 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.seeds import rng_of
 from caveat.table.column import Codes
 from caveat.utility.pair import WeightedPair
-from caveat.utility.tables import Tables, all_tables
-from caveat.utility.weighting import Weights, redraw
+from caveat.utility.tables import Tables
+from caveat.utility.weighting import Weights
 
 __all__ = [
     "aitchison",
     "count_errors",
     "hellinger",
-    "k_marginal",
     "k_marginal_by_group",
     "k_marginal_score",
-    "subsample_equivalent",
 ]
 
 Numbers = NDArray[np.integer] | NDArray[np.float64]
-# Shares of the original that a score is compared with.
-LADDER = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
 def hellinger(observed: Numbers, synthetic: Numbers) -> float:
@@ -90,21 +85,6 @@ def k_marginal_score(tables: Tables) -> float:
     return (2 - tables.mean("MabsDD")) * 500
 
 
-def k_marginal(pair: WeightedPair, ways: int = 2, by: str | None = None) -> float:
-    """Return the k-marginal score with numbers in 20 groups of equal size.
-
-    Parameters
-    ----------
-    pair
-        The two tables.
-    ways
-        Number of variables in each table.
-    by
-        A variable that is in every table, such as the region (NIST's score: three ways, by PUMA).
-    """
-    return k_marginal_score(all_tables(pair, ways, groups=20, by=by))
-
-
 def k_marginal_by_group(
     pair: WeightedPair, by: str, ways: int = 2
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -159,21 +139,3 @@ def _within(cells: NDArray[np.int64], groups: int, n: int, weights: Weights) -> 
     """Return the shares of each group's cells."""
     counts = np.bincount(cells, weights, groups * n).reshape(groups, n).astype(np.float64)
     return np.asarray(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300))
-
-
-def subsample_equivalent(
-    pair: WeightedPair, score: float, ways: int = 2, by: str | None = None, seed: int = 0
-) -> float:
-    """Return the share of the original whose random subsample has the k-marginal score nearest.
-
-    The shares tried are 1, 5, 10, 20, …, 90 %.
-    """
-    scores = []
-    for step, share in enumerate(LADDER):
-        size = max(1, round(share * pair.n_original))
-        rows = rng_of(seed, step).choice(pair.n_original, size, replace=False)
-        if pair.weights is not None:
-            rows = redraw(pair.weights, size, rng_of(seed, step))
-        sample = WeightedPair(pair.original, pair.original.take(rows), weights=pair.weights)
-        scores.append(k_marginal(sample, ways, by))
-    return LADDER[int(np.argmin(np.abs(np.array(scores) - score)))]

@@ -30,7 +30,6 @@ __all__ = ["Measured", "Pair", "expected", "measure", "measure_poisson", "open_p
            "parts_of"]  # fmt: skip
 
 Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Pair = tuple[str, str]
 
 LARGEST_PAIR = 2**20

@@ -13,7 +13,7 @@ import pytest
 from tests.pages import examples
 from typer.testing import CliRunner
 
-from caveat.attack.registry import ATTACKS
+from caveat.attack.registry import ATTACKS, add
 from caveat.cli import app
 from caveat.datasets import survey
 from caveat.errors import CaveatError
@@ -126,3 +126,8 @@ def test_a_wrong_attack_is_answered_in_a_sentence() -> None:
             f"there is no attack '{wrong[0]}'; choose among strong, simulated, prediction, "
             "singling-out, inference, outliers, linkability, membership, distances."
         )
+
+
+def test_the_earlier_name_of_register_still_works() -> None:
+    with pytest.warns(DeprecationWarning):
+        add()

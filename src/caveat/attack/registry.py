@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -45,6 +46,12 @@ def register(*entries: Attack, built_in: bool = False) -> None:
     for attack in entries:
         ATTACKS.put(attack.name, attack, built_in=built_in)
         register_measures(*attack.measures, built_in=built_in)
+
+
+def add(*entries: Attack) -> None:
+    """Do what :func:`register` does, which is its name now."""
+    warnings.warn("add is called register now", DeprecationWarning, stacklevel=2)
+    register(*entries)
 
 
 def attacks_of(attacker: Attacker) -> dict[str, Attack]:

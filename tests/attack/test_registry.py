@@ -129,5 +129,5 @@ def test_a_wrong_attack_is_answered_in_a_sentence() -> None:
 
 
 def test_the_earlier_name_of_register_still_works() -> None:
-    with pytest.warns(DeprecationWarning):
+    with pytest.warns(DeprecationWarning, match="register"):
         add()

@@ -49,7 +49,7 @@ def test_a_part_of_an_array_and_objects_are_refused(tmp_path: Path, mode: str) -
     (tmp_path / "part.npy").write_bytes((tmp_path / "a.npy").read_bytes()[:-8])
     np.save(tmp_path / "objects.npy", np.array(["a"], object), allow_pickle=True)
     for name in ("part.npy", "objects.npy"):
-        with pytest.raises(ValueError):  # noqa: PT011 (NumPy's own words)
+        with pytest.raises(ValueError):
             open_array(tmp_path / name, mode)  # type: ignore[arg-type]
 
 

@@ -83,8 +83,8 @@ def test_no_address_leaves_the_folder(folder, at):
 
 
 def test_the_page_says_what_the_report_says(folder):
+    from caveat.report.attacker import disagreements
     from caveat.report.board import headline
-    from caveat.report.disagreement import disagreements
     from caveat.report.findings import findings
 
     text, content = shown(client(folder)).text, small()

@@ -15,7 +15,7 @@ from caveat.attack.worlds import Worlds, in_threads
 from caveat.datasets import survey
 from caveat.synthesis import Synthesizer
 from caveat.table import Table
-from caveat.tree import Control, Predictors, _walk, grow
+from caveat.tree import Control, Predictors, adjacent, grow
 from caveat.tree.adjacent import Changes, Training, adjacent_likelihoods, whole_logarithms
 
 
@@ -144,9 +144,9 @@ def test_nothing_is_grown_again_for_pruning_where_nothing_is_pruned(monkeypatch)
     model = Synthesizer(seed=1, method="cart", prune=False).fit(table)
     worlds = Worlds(table, model.plan, model.tables())
     asked = []
-    whole = _walk.Walk._prune
+    whole = adjacent.Walk._prune
     monkeypatch.setattr(
-        _walk.Walk, "_prune",
+        adjacent.Walk, "_prune",
         lambda walk, base, alpha: (asked.append((alpha, walk.alpha)), whole(walk, base, alpha))[1],
     )  # fmt: skip
     without_each(worlds, np.arange(400))
@@ -170,11 +170,11 @@ def compare_with_scratch(problem, small):
     training = Training(
         Predictors(columns, *kinds), response, n_levels, values, np.arange(n), control
     )
-    usual, _walk.SMALL = _walk.SMALL, small
+    usual, adjacent.SMALL = adjacent.SMALL, small
     try:
         found = adjacent_likelihoods(training, Predictors(release, *kinds), released, changes, logs)
     finally:
-        _walk.SMALL = usual
+        adjacent.SMALL = usual
     rest = (n_levels, values, control, release, released, logs)
     assert (found.base, found.base_impossible) == from_scratch(columns, kinds, response, *rest)
     for i, (gone, added) in enumerate(wanted):

@@ -16,7 +16,7 @@ from caveat.compiling import background
 from caveat.compiling.background import ALONE
 from caveat.tree import Job, Predictors, grow_many
 from caveat.tree._growing import grow_classes, grow_numbers
-from caveat.tree._pruning import finish
+from caveat.tree._leaves import finish
 
 pytestmark = pytest.mark.skipif(background._processors() < 2, reason="there is one processor")
 

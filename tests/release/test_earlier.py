@@ -24,7 +24,7 @@ from caveat.release import Release
 from caveat.release.again import made_again
 from caveat.release.earlier import _remarks, private_folder
 from caveat.release.run import Run
-from caveat.report.before import released_before
+from caveat.report.verdict import released_before
 from caveat.spec.spec import ReleaseSpec
 from caveat.table import write
 from caveat.table.align import recode_to

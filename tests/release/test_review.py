@@ -14,8 +14,8 @@ from caveat.evidence import Decision, read_decision, write
 from caveat.evidence.manifest import EVIDENCE, is_listed
 from caveat.release.folder import write_manifest
 from caveat.release.review import decide, print_again, releases_in, review_of, side_by_side
+from caveat.report.attacker import disagreements
 from caveat.report.board import headline
-from caveat.report.disagreement import disagreements
 from caveat.report.findings import findings
 from caveat.table.provenance import Output
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from tests.report.sample import small
 
 from caveat.report import markdown
-from caveat.report.before import released_before
-from caveat.report.numbers import NBSP
+from caveat.report.verdict import released_before
+from caveat.report.wording import NBSP
 
 
 def told(alone, together, **more):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.report.sample import large, small
 
-from caveat.report.blind import FIVE, blind_blocks
+from caveat.report.attacker import FIVE, blind_blocks
 
 
 def rows(table):

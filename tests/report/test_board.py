@@ -9,8 +9,8 @@ from tests.report.sample import large, small
 from caveat.evidence import Decision, evidence_sha256
 from caveat.report import markdown, render
 from caveat.report.board import board_section, limits_of
-from caveat.report.numbers import NBSP
 from caveat.report.verdict import headline
+from caveat.report.wording import NBSP
 
 
 def first(content, decision=None, version="internal"):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from caveat.report.comparing import (
+from caveat.report.benchmark import (
     beyond_control,
     contradictions,
     pareto,

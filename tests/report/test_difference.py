@@ -7,8 +7,7 @@ from typing import Any
 from tests.report.sample import small
 
 from caveat.evidence.difference import difference
-from caveat.report.difference import difference_page
-from caveat.report.pages import as_text
+from caveat.report.pages import as_text, difference_page
 
 
 def said(before: dict[str, Any], after: dict[str, Any], *specs: dict[str, Any]) -> str:

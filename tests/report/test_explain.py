@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from caveat.report.explain import explain_page
-from caveat.report.pages import as_text
+from caveat.report.pages import as_text, explain_page
 
 
 def leaf(column: str, **more: Any) -> dict[str, Any]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from tests.report.sample import describe, large, measured, small
 
-from caveat.report.disagreement import disagreements
+from caveat.report.attacker import disagreements
 from caveat.report.findings import findings
-from caveat.report.numbers import NBSP
+from caveat.report.wording import NBSP
 
 
 def lines(content):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caveat.report.numbers import (
+from caveat.report.wording import (
     NBSP,
     limit_text,
     number,

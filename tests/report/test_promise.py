@@ -9,9 +9,9 @@ from tests.report.sample import small
 
 from caveat.evidence import Decision, check, evidence_sha256, external
 from caveat.report import markdown, render
+from caveat.report.account import TITLE, promise_section
 from caveat.report.findings import findings
-from caveat.report.numbers import NBSP
-from caveat.report.promise import TITLE, promise_section
+from caveat.report.wording import NBSP
 
 
 def promised(largest: float = 0.4, bound: float | None = 0.25, **more: Any) -> dict[str, Any]:

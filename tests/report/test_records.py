@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.report.sample import large, small
 
-from caveat.report.numbers import NBSP
-from caveat.report.records import records_section
+from caveat.report.attacker import records_section
+from caveat.report.wording import NBSP
 
 
 def test_alike_records_are_one_line():

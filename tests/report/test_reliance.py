@@ -10,8 +10,8 @@ from tests.report.sample import small
 from caveat.evidence.external import external
 from caveat.release.collect_utility import _associations, _regressions, measurements_of
 from caveat.report import markdown
-from caveat.report.numbers import NBSP
-from caveat.report.reliance import correlations_reading, reliance
+from caveat.report.verdict import correlations_reading, reliance
+from caveat.report.wording import NBSP
 from caveat.utility import compare
 
 MEASURES = ["S_pMSE", "correlations kept", "automatic coefficient ratio",

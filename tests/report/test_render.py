@@ -17,8 +17,8 @@ from caveat.evidence import check
 from caveat.notes import Note
 from caveat.report import markdown, render
 from caveat.report.board import board_section
-from caveat.report.numbers import NBSP
 from caveat.report.render import specs_of
+from caveat.report.wording import NBSP
 
 DATE = "2026-11-16"
 SECTIONS = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.report.sample import small
 
-from caveat.report.scope import limits_section
+from caveat.report.findings import limits_section
 
 
 def items(content, external=False):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.report.sample import small
 
 from caveat.report import markdown
-from caveat.report.standards import ISO, standards_section
+from caveat.report.findings import ISO, standards_section
 
 HEADINGS = {
     "6.2": "Threat modelling",

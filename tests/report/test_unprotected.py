@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from caveat.report.unprotected import unprotected
+from caveat.report.verdict import unprotected
 
 
 def evidence(columns: list[dict[str, Any]] | None, **synthesis: Any) -> dict[str, Any]:

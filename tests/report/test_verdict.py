@@ -5,8 +5,8 @@ from __future__ import annotations
 from tests.evidence.cases import LIMIT, content, entry, point, with_settings
 
 from caveat.evidence import verdict_of
-from caveat.report.numbers import NBSP
 from caveat.report.verdict import CODES, headline, never, reasons
+from caveat.report.wording import NBSP
 
 
 def said(found):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from caveat.tree._class_updates import split_classes
+from caveat.tree._updates import split_classes
 
 N = 90
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from caveat.tree._profiles import (
+from caveat.tree._updates import (
     all_apart,
     best_of_levels,
     list_classes,

@@ -9,7 +9,7 @@ import pytest
 from tests.tree.slow_tree import SlowData, SlowNode, grow_slowly
 
 from caveat.tree import Control, Predictors, Tree, grow
-from caveat.tree._pruning import decide
+from caveat.tree._leaves import decide
 
 
 def noisy(kind: str, seed: int) -> tuple[list[np.ndarray], np.ndarray, int, list[int] | None]:

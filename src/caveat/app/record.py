@@ -35,7 +35,7 @@ async def record(request: Request) -> Response:
         except CaveatError as error:
             wrong = str(error)
     if content is not None:
-        from caveat.report.explain import explain_page
+        from caveat.report.pages import explain_page
 
         found = explain_page(content)
     # Without a release there is nothing to explain, which the answer says.

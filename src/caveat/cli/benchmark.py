@@ -65,9 +65,8 @@ def benchmark(
 
 def show(found: Comparison) -> None:
     """Print the comparison in short."""
-    from caveat.report.comparing import risk_axis, summaries
-    from caveat.report.numbers import number
-    from caveat.report.reading import unit_of
+    from caveat.report.benchmark import risk_axis, summaries
+    from caveat.report.wording import number, unit_of
 
     content = found.content
     every = summaries(content)

@@ -42,8 +42,7 @@ def diff(
             )
     # The rooms of a release are loaded when there is one.
     from caveat.release.difference import diff_releases, files_of
-    from caveat.report.difference import difference_page
-    from caveat.report.pages import as_text, written
+    from caveat.report.pages import as_text, difference_page, written
 
     read = [file for path in (before, after) for file in files_of(path)]
     check_outputs([out, json], force=force, inputs=[before, after, *read])

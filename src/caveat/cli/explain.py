@@ -66,8 +66,7 @@ def explain(
     made = [folder / name for name in (EVIDENCE, MANIFEST, SPEC)]
     json_path = Path(json) if json not in (None, "-") else None
     check_outputs([out, json_path], force=force, inputs=[*told.inputs, *made])
-    from caveat.report.explain import explain_page
-    from caveat.report.pages import as_text, written
+    from caveat.report.pages import as_text, explain_page, written
 
     if out is not None:
         written(out)

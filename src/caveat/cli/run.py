@@ -172,7 +172,7 @@ def _by_attacker(few: list[str], content: Mapping[str, Any]) -> list[str]:
 
 def _limits(limited: list[Limited], measures: Mapping[str, Any]) -> Iterator[Grid]:
     """Return the limits of each attacker, each with its worst result over targets and copies."""
-    from caveat.report.numbers import limit_text, number
+    from caveat.report.wording import limit_text, number
 
     for i, (where, limits) in enumerate(groupby(limited, key=lambda limit: limit.where)):
         grid = Grid(box=None, padding=(0, 1, 0, 0), show_header=not i)
@@ -194,7 +194,7 @@ def _limits(limited: list[Limited], measures: Mapping[str, Any]) -> Iterator[Gri
 
 def _plain(text: str) -> str:
     """Return a text of the report for a terminal, where joined spaces are harder to search for."""
-    from caveat.report.numbers import NBSP
+    from caveat.report.wording import NBSP
 
     return text.replace(NBSP, " ")
 

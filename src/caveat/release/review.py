@@ -20,13 +20,12 @@ from caveat.evidence import Decision, decision_beside, evidence_sha256, write_de
 from caveat.evidence.manifest import EVIDENCE, is_listed, list_again, listed, place_in
 from caveat.release.difference import diff_releases
 from caveat.release.folder import DECIDED
+from caveat.report.account import is_withheld
+from caveat.report.attacker import disagreements
 from caveat.report.blocks import Block, Remark
 from caveat.report.board import board_section
-from caveat.report.difference import difference_page
-from caveat.report.disagreement import disagreements
 from caveat.report.findings import findings
-from caveat.report.pages import Page
-from caveat.report.promise import is_withheld
+from caveat.report.pages import Page, difference_page
 from caveat.spec.forms import Form
 from caveat.table.atomic import write_text
 from caveat.table.source import entries_in

@@ -12,7 +12,7 @@ from caveat import evidence
 from caveat.documents import path_below
 from caveat.evidence.manifest import EVIDENCE
 from caveat.report.blocks import Figure
-from caveat.report.map import is_drawn, map_figure
+from caveat.report.board import is_drawn, map_figure
 
 if TYPE_CHECKING:
     from caveat.generators import Setting

@@ -1,34 +1,39 @@
-"""What the evidence comes to, in a few lines.
-
-Every sentence follows from numbers in the evidence by a rule stated here; thresholds have names.
-"""
+"""What the evidence comes to, what it does not show, and which standard asks for what."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from caveat.report.before import released_before
-from caveat.report.numbers import count, number, percent, plain, probability
-from caveat.report.promise import is_withheld, promise_lines
-from caveat.report.reading import (
+from caveat.report.account import is_withheld, promise_lines
+from caveat.report.blocks import Block, Field, Grid, Heading, Items, Section, Text, cell
+from caveat.report.verdict import in_words, released_before
+from caveat.report.wording import (
+    NBSP,
     NOT_DRAWN,
     Evidence,
     and_list,
     badness,
+    called,
+    count,
     guarded_columns,
     has_plain_trees,
+    is_number,
     is_risk,
+    measure_name,
+    notes_of,
+    number,
+    percent,
+    phrase,
+    plain,
+    probability,
     risks,
     scenarios,
     several,
     shown,
     sure,
+    upper,
 )
-from caveat.report.reliance import in_words
-from caveat.report.wording import called, is_number, measure_name, phrase, upper
-
-__all__ = ["findings", "strongest"]
 
 # From this probability on an attacker is nearly certain; below this share in per cent, or this much
 # above what it is compared with, a measure finds next to nothing.
@@ -372,3 +377,220 @@ def _uncovered(evidence: Evidence) -> str:
         text + "Nor does it cover attackers who know other things than named below, or later "
         "releases of the same data."
     )
+
+
+# -------------------------------------------------------------------------------------------------
+# Which part of the report answers which heading of a standard.
+#
+# Of ISO/IEC 27559:2022 only the headings of its published table of contents are used; what SATRE
+# asks for is said in our words. Neither has been checked by anybody who accredits.
+
+
+# Section of the report, what in it, and the heading it answers.
+ISO = (
+    ("decision", "limits and the board's decision", "9.2", "Before data are made available"),
+    ("short", "who gets what for which purpose, and who is protected", "7.2", "Data features"),
+    ("promise", "the promise and its assumptions", "7.3.4", "Data privacy models"),
+    ("attacker", "who the attackers are, what they know and want", "6.2", "Threat modelling"),
+    ("attacker", "the worst record beside means", "7.3.2", "Maximum or average risk"),
+    ("attacker", "values, intervals, baselines", "8.2.2", "Quantifying identifiability"),
+    ("attacker", "attacks on the release, with controls", "8.2.3", "Adversarial testing"),
+    ("records", "records that stand out", "8.2.2", "Quantifying identifiability"),
+    ("map", "other settings of the generator", "8.3.4", "Re-evaluation"),
+    ("done", "synthesis and protections", "8.3.3", "Transforming the data"),
+    ("limits", "assumptions, what was not measured", "7.3", "Attack modelling"),
+)
+SATRE = (
+    "asks, for each released package, for records that a machine can read of all criteria, "
+    "parameters, thresholds and tool versions of disclosure control"
+)
+
+
+def standards_section(present: Mapping[str, str], external: bool) -> Section:
+    """Return the annex that maps headings.
+
+    Parameters
+    ----------
+    present
+        The sections of this report: id and how they are called.
+    external
+        Whether it is written for the public, who do not have the evidence file.
+    """
+    rows = [
+        [cell(present[part]), cell(what), cell(number), cell(heading)]
+        for part, what, number, heading in ISO
+        if part in present
+    ]
+    kept = "evidence.json, kept inside" if external else "evidence.json and release.toml"
+    return Section(
+        "standards",
+        "Where standards ask for it",
+        [
+            Text(
+                "For readers who work by a standard. The right-hand side has headings only; that a "
+                "part of this report stands beside one does not say that it meets all that the "
+                "standard asks for there. What concerns people and places (6.3, 8.3.2, 9.3) is not "
+                "in this report."
+            ),
+            Grid(
+                "Parts of this report, and the headings of ISO/IEC 27559:2022 they belong to",
+                [Field("Part", wide=True), Field("What", wide=True), Field("Number"),
+                 Field("Heading", wide=True)],
+                rows,
+            ),
+            Text(f"{SATRE}. Here it is {kept}.", "SATRE 3.3.09 (2026)"),
+        ],
+        annex=True,
+    )  # fmt: skip
+
+
+# -------------------------------------------------------------------------------------------------
+# The limits of the evidence: what it assumes, and what it does not show.
+
+
+def limits_section(evidence: Evidence, external: bool) -> Section:
+    """Return what the evidence does not show."""
+    return Section(
+        "limits",
+        "Limits of this evidence",
+        [
+            Items(list(_not_shown(evidence, external))),
+            *([] if is_withheld(evidence) else _undefined(evidence)),
+            *_remarks(evidence),
+        ],
+        annex=True,
+    )
+
+
+def _not_shown(evidence: Evidence, external: bool) -> Iterator[tuple[str, str]]:
+    if is_withheld(evidence):
+        yield from _of_a_promise()
+    else:
+        yield from _of_measurements(evidence)
+    if external:
+        yield (
+            "This version",
+            "Written for the public: it leaves out single records, distributions and coefficients "
+            "of the original, settings that could hold values, the seed and everything about the "
+            "input. "
+            + (
+                "The number of original records is not told."
+                if is_withheld(evidence)
+                else "Numbers are rounded to four digits."
+            ),
+        )
+
+
+def _of_a_promise() -> Iterator[tuple[str, str]]:
+    yield (
+        "No measurement",
+        "Nothing here was computed from the original records but the noisy tables: neither what an "
+        "attacker finds nor how useful the tables are.",
+    )
+    yield (
+        "Beyond this release",
+        "Other releases from the same data add to what this one costs; who released it keeps an "
+        "account of that.",
+    )
+
+
+def _of_measurements(evidence: Evidence) -> Iterator[tuple[str, str]]:
+    kinds = {s["attacker"] for s in scenarios(evidence)}
+    if "strong" in kinds:
+        yield (
+            "What the strong attacker assumes",
+            "She knows the generator and all other records, but not the seed. Her numbers hold for "
+            "columns that a model draws; columns that are copied or derived are not covered by "
+            "them. Where protections were applied afterwards the number is a bound, simulated, or "
+            "not there; notes beside it say which.",
+        )
+        if guarded_columns(evidence):
+            yield (
+                "What she is and is not where trees are guarded",
+                "She is given the release and the splits that were drawn. That is more than the "
+                "release alone, and on average she does better with it; for a single record what "
+                "follows from the release alone can be more. She is computed on these data, and is "
+                "not the worst case over all data sets. Settings that were chosen by looking at "
+                "all records are a choice from the data too.",
+            )
+    else:
+        yield (
+            "No strong attacker",
+            "The probability of the truth about single records was not computed. The other "
+            "measures can be low while a record is given away.",
+        )
+    if "ordinary" not in kinds:
+        yield (
+            "No ordinary attacks",
+            "Prediction, singling out, linkage and inference were not tried.",
+        )
+    control = evidence["release"]["control_rows"]
+    if control:
+        yield (
+            "Control",
+            f"{control:,} {_of_whom(evidence)} were held out before fitting. The control says how "
+            "the same attacks fare on them; with few of them its own uncertainty is large.",
+        )
+    else:
+        yield (
+            "No control",
+            "No records were held out: what is true of the population cannot be told from what was "
+            "learned from these records.",
+        )
+    if evidence["map"] is None or not evidence["map"]["points"]:
+        yield "No other settings", "No map was asked for: other settings were not tried."
+    yield (
+        "Intervals",
+        f"Intervals are 95{NBSP}% intervals for the records at hand, taken as a sample; they do "
+        "not cover the choice of attackers, keys and targets.",
+    )
+    yield (
+        "Beyond this release",
+        "Other releases from the same data, other files that can be linked, and attackers who know "
+        "other things than named here add to the risk and are not measured.",
+    )
+
+
+def _of_whom(evidence: Evidence) -> str:
+    """Return what is counted where records were held out."""
+    tables = evidence["release"].get("tables")
+    if not tables:
+        return "records"
+    root = next(t["name"] for t in tables if not (t["belongs_to"] or t["lookup"]))
+    return f"rows of {root}, with all that belongs to them,"
+
+
+def _undefined(evidence: Evidence) -> Iterator[Block]:
+    rows = [(scenario["name"], m) for scenario, m in risks(evidence) if m["value"] is None]
+    rows += [("utility", m) for m in evidence["utility"]["measurements"] if m["value"] is None]
+    if not rows:
+        yield Text("All measures that were asked for have a value.")
+        return
+    yield Heading("Values that could not be computed", "undefined")
+    yield Grid(
+        f"{count(len(rows), 'value')} without a number. None counts as low, or as a limit met.",
+        [Field("What", wide=True), Field("Where"), Field("Reason", wide=True)],
+        [
+            [
+                cell(upper(phrase(evidence, m)), None, measure_name(m)),
+                cell(where),
+                cell("; ".join(notes_of(m))),
+            ]
+            for where, m in rows
+        ],
+    )
+
+
+def _remarks(evidence: Evidence) -> Iterator[Block]:
+    found = [("", text) for text in evidence["remarks"]]
+    found += [(s["name"], text) for s in scenarios(evidence) for text in s["remarks"]]
+    found += [("Utility", text) for text in evidence["utility"]["remarks"]]
+    by_text: dict[str, list[str]] = {}
+    for where, text in found:
+        by_text.setdefault(text, []).append(where)
+    by_place: dict[str, list[str]] = {}
+    for text, places in by_text.items():
+        by_place.setdefault(", ".join(dict.fromkeys(filter(None, places))), []).append(text)
+    if by_place:
+        yield Heading("Remarks of the run", "remarks")
+        yield Items([(where, "; ".join(texts)) for where, texts in by_place.items()])

@@ -16,18 +16,13 @@ from markupsafe import Markup
 from caveat.charts import CONFIG, on_page, scripts
 from caveat.errors import CaveatError
 from caveat.evidence import Decision, evidence_sha256, external
-from caveat.report.account import done_section
+from caveat.report.account import done_section, is_withheld, promise_section
 from caveat.report.analyst import analyst_section
-from caveat.report.attacker import attacker_section
+from caveat.report.attacker import attacker_section, records_section
 from caveat.report.blocks import Block, Figure, Grid, Heading, Items, Section
-from caveat.report.board import board_section
-from caveat.report.findings import findings, strongest
-from caveat.report.map import map_section
-from caveat.report.promise import is_withheld, promise_section
-from caveat.report.reading import Evidence
-from caveat.report.records import records_section
-from caveat.report.scope import limits_section
-from caveat.report.standards import standards_section
+from caveat.report.board import board_section, map_section
+from caveat.report.findings import findings, limits_section, standards_section, strongest
+from caveat.report.wording import Evidence
 
 __all__ = ["Version", "markdown", "page", "render", "specs_of"]
 

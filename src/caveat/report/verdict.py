@@ -1,16 +1,29 @@
-"""The verdict of the evidence in words: one sentence, and what stands behind it."""
+"""What page one says: the verdict, what analysts can rely on, and what leaves as it is."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from caveat.evidence import verdict_of
-from caveat.report.numbers import NBSP, count, number, percent, tiny
-from caveat.report.reading import Evidence, and_list, shown, unit_of
-from caveat.report.wording import called, phrase
-
-__all__ = ["CODES", "FEW", "compared", "headline", "never", "reasons"]
+from caveat.evidence.verdict import NOTABLE, beyond_chance
+from caveat.report.blocks import Block, Cell, Field, Grid, cell
+from caveat.report.wording import (
+    NBSP,
+    Evidence,
+    and_list,
+    called,
+    column_cell,
+    count,
+    has_plain_trees,
+    number,
+    other_columns,
+    percent,
+    phrase,
+    shown,
+    tiny,
+    unit_of,
+)
 
 MOST = 3
 """Findings of a kind that page one names."""
@@ -243,3 +256,402 @@ def _price(evidence: Evidence, one: Mapping[str, Any]) -> str:
     if name in MEMBERS:
         return f"{text} {MEMBERS[name]}"
     return f"{TABLES.get(name, phrase(evidence, {'measure': name}))} {text} (1{NBSP}is expected)"
+
+
+# -------------------------------------------------------------------------------------------------
+# What analysts can rely on, for page one: correlations, regressions, and pairs not to trust.
+#
+# None of these figures depends on the number of records, as the propensity scores of the annex
+# do.
+
+
+Reading = Literal["all", "most", "some", "few", "unknown"]
+
+KEPT = "correlations kept"
+RATIO, OVERLAP = "coefficient ratio", "interval overlap"
+# The rows of the table, in words.
+SAYS = {
+    KEPT: "Correlations kept",
+    f"automatic {RATIO}": "Coefficients of automatic regressions, relative to the original's",
+    f"automatic {OVERLAP}": "Overlap of their confidence intervals, as 1,000 records give them",
+    RATIO: "Coefficients, relative to the original's",
+    OVERLAP: "Overlap of confidence intervals, as 1,000 records give them",
+}
+# Shares of the correlations from which on all, most and some of them are said to be kept.
+ALL, MOSTLY, SOME = 0.975, 0.8, 0.5
+WORST = 5
+IN_WORDS = {
+    "all": "Nearly all correlations of the original are kept",
+    "most": "Most correlations of the original are kept",
+    "some": "Only some correlations of the original are kept",
+    "few": "Most correlations of the original are lost",
+}
+
+
+def reliance(evidence: Evidence) -> list[Block]:
+    """Return what analysts can rely on: a table, and the pairs of columns not to trust.
+
+    Empty where nothing of it was measured.
+    """
+    found = [m for m in evidence["utility"].get("measurements", ()) if m["measure"] in SAYS]
+    held = [m for m in found if m["value"] is not None]
+    if not held:
+        return []
+    blocks: list[Block] = [
+        Grid(
+            _caption(evidence),
+            [Field("What is compared", wide=True), Field("Release", numeric=True),
+             Field("Fresh sample", numeric=True), Field("Independent columns", numeric=True)],
+            [_row(m) for m in held],
+            name="reliance",
+        )
+    ]  # fmt: skip
+    pairs = evidence["utility"].get("associations", ())
+    if pairs:
+        blocks.append(_pairs(evidence, pairs))
+    return blocks
+
+
+def correlations_reading(evidence: Evidence) -> Reading:
+    """Return how many of the correlations are kept; of several tables in the worst one."""
+    values = [
+        m["value"]
+        for m in evidence["utility"].get("measurements", ())
+        if m["measure"] == KEPT and m["value"] is not None
+    ]
+    if not values:
+        return "unknown"
+    worst = min(values)
+    return (
+        "all" if worst >= ALL else "most" if worst >= MOSTLY else "some" if worst >= SOME else "few"
+    )
+
+
+def in_words(evidence: Evidence) -> str:
+    """Return what analysts can rely on in sentences; "" where it was not measured."""
+    reading = correlations_reading(evidence)
+    if reading == "unknown":
+        return ""
+    told = []
+    for name, what in (
+        (KEPT, "correlations kept"),
+        (f"automatic {RATIO}", "coefficients relative to the original's"),
+    ):
+        measured = [m for m in evidence["utility"]["measurements"]
+                    if m["measure"] == name and m["value"] is not None]  # fmt: skip
+        if measured:
+            m = min(measured, key=lambda m: m["value"])
+            fresh = "" if m["resample"] is None else f", {percent(m['resample'])} in a fresh sample"
+            told.append(f"{what} {percent(m['value'])}{fresh}")
+    return f"{IN_WORDS[reading]} ({'; '.join(told)})."
+
+
+def _caption(evidence: Evidence) -> str:
+    reading = correlations_reading(evidence)
+    return (
+        f"What analysts can rely on. {IN_WORDS[reading]}."
+        if reading in IN_WORDS
+        else ("What analysts can rely on")
+    )
+
+
+def _row(m: Mapping[str, Any]) -> list[Cell]:
+    def share(field: str) -> Cell:
+        value = m.get(field)
+        return cell(number(value, m["measure"], "share"), value)
+
+    says = SAYS[m["measure"]] + (f": {m['model']}" if m.get("model") else "")
+    of = f", {m['table']}" if m.get("table") else ""
+    counted = next((n["parameters"] for n in m["notes"] if n["code"] == "pairs-kept"), None)
+    small = str(m["measure"])
+    if counted is not None:
+        small = f"{counted['kept']:,} of {counted['pairs']:,} pairs of columns"
+    return [cell(f"{says}{of}", None, small), share("value"), share("resample"),
+            share("independent")]  # fmt: skip
+
+
+def _pairs(evidence: Evidence, pairs: Any) -> Grid:
+    worst = pairs[:WORST]
+    which = count(len(worst), "pair") if len(worst) == len(pairs) else f"the {len(worst)} worst"
+
+    def value(one: Mapping[str, Any], side: str) -> Cell:
+        shown = one[side]
+        if shown is None:
+            return cell("–")
+        return cell(f"{shown:.2f}".replace("-", "−").replace("−0.00", "0.00"), shown)
+
+    return Grid(
+        f"Pairs of columns not to trust: {which}",
+        [Field("Column"), Field("With"), Field("Original", numeric=True),
+         Field("Release", numeric=True)],
+        [
+            [
+                column_cell(evidence, one["names"][0]),
+                column_cell(evidence, one["names"][1], one["coefficient"]),
+                value(one, "original"),
+                value(one, "synthetic"),
+            ]
+            for one in worst
+        ],
+        name="distrusted",
+    )  # fmt: skip
+
+
+# -------------------------------------------------------------------------------------------------
+# Earlier releases of the same data, in one line.
+
+
+def released_before(evidence: Evidence, *, short: bool = False) -> Iterator[tuple[str, str]]:
+    """Say that the same data were released before, and what that comes to; nothing if not.
+
+    Parameters
+    ----------
+    evidence
+        The evidence; of the external version earlier releases are no part.
+    short
+        Whether only the number that rises most is told.
+    """
+    found = evidence.get("earlier_releases")
+    if not found or not (found["releases"] or found["other_data"]):
+        return
+    n, other = found["releases"], found["other_data"]
+    times = "once" if n == 1 else f"{n:,} times"
+    text = f"These data were released {times} before." if n else "Not these data, by the ledger."
+    told = _told(evidence, found)
+    if told:
+        most = max(told, key=lambda one: one[0])[1]
+        text += (
+            f" By all {found['together'] + 1:,} releases together the strong attacker is nearly "
+            f"certain (0.9 or more) {most if short else '; '.join(words for _, words in told)}."
+        )
+        parts = (found["membership"], *found["targets"])
+        fitted = evidence["release"]["fitted_rows"] or 0
+        if not short and any(one["records"] < fitted for one in parts):
+            text += (
+                " These are records chosen once for all releases of the data, not those that the "
+                "attackers of this report are tried on: numbers differ for that reason."
+            )
+    elif n:
+        text += " What the releases tell together is not added up."
+    left_out = len(found["left_out"])
+    if left_out and told:
+        text += f" {count(left_out, 'release')} could not be added."
+    if other:
+        are = "is" if other == 1 else "are"
+        text += f" {count(other, 'release')} under the same name {are} of other data and not added."
+    yield "Released before", f"{text} Details: remarks of the run." if short else text
+
+
+def _told(evidence: Evidence, found: Mapping[str, Any]) -> list[tuple[float, str]]:
+    """Return of whom she is sure by all releases and by this one alone, with how much is added."""
+    if found["membership"] is None:
+        return []
+    parts = [("that they were in the data", found["membership"])]
+    parts += [(f"of {called(evidence, one['target'])}", one) for one in found["targets"]]
+    told = []
+    for what, one in parts:
+        together, alone = one["together"]["share"], one["alone"]["share"]
+        words = (
+            f"{what} for {percent(together)} of {count(one['records'], 'record')} (by this release "
+            f"alone {percent(alone)})"
+        )
+        told.append((together - alone, words))
+    return told
+
+
+# -------------------------------------------------------------------------------------------------
+# What leaves as it is: copied, looked up, named, or taken as public without being declared.
+
+
+# Columns that no model draws, and that are no copies of a record's values either.
+NOT_COPIED = {
+    "derived": "computed from other columns",
+    "lookup": "looked up",
+    "constant": "the same in all rows",
+    "key": "fresh keys",
+    "replaced": "replaced by invented values",
+}
+FEW_TABLES = {"promise": "noisy tables", "cleared": "cleared tables"}
+
+
+def unprotected(evidence: Evidence) -> Iterator[tuple[str, str]]:
+    """Say what is copied or not protected; if it is nothing, that it is nothing."""
+    yield from _rare(evidence)
+    yield from _replaced(evidence)
+    found, more = list(_as_it_is(evidence)), [*_looked_up(evidence), *_undeclared(evidence)]
+    yield from [*found, *more]
+    if found:
+        return
+    if evidence["synthesis"] is None:
+        yield "Copied or not protected", "Not known: the tables were made elsewhere."
+        return
+    methods = {c["name"]: c["method"] for c in evidence["synthesis"]["columns"]}
+    methods |= {found["column"]: "replaced" for found in evidence["release"].get("replaced", ())}
+    released = evidence["release"]["columns"]
+    apart = {
+        words: [n for n in released if methods.get(n, "key") == method]
+        for method, words in NOT_COPIED.items()
+    }
+    others = sum(map(len, apart.values()))
+    told = [f"{and_list(names, most=4)}: {words}" for words, names in apart.items() if names]
+    drawn = f"{len(released) - others:,} of {len(released):,}" if others else "all"
+    yield (
+        "Copied or not protected",
+        f"No column{' is copied' if more else ''}. Of the released columns {drawn} are drawn "
+        f"from {_source(evidence)}" + (f" ({'; '.join(told)})." if told else "."),
+    )
+
+
+HOW = {
+    "pooled": "pooled into one level",
+    "commonest": "too few to pool, and replaced by the most frequent level",
+    "neighbour": "merged with the neighbouring level",
+    "empty": "left empty",
+    "left out": "left out with the column",
+    "kept": "released all the same",
+}
+
+
+def _rare(evidence: Evidence) -> Iterator[tuple[str, str]]:
+    """Say what was done to levels that few people have, and who can be proven by a level."""
+    rare = evidence["release"].get("rare_levels")
+    if rare is None:
+        return
+    below, told = rare["below"], []
+    for how, words in HOW.items():
+        of = [c for c in rare["columns"] if c["how"] == how]
+        if of:
+            which = and_list([called(evidence, c["column"]) for c in of], most=6)
+            levels = sum(c.get("levels", 0) for c in of)
+            told.append(f"{count(levels, 'level') if levels else 'levels'} of {which} {words}")
+    if rare.get("people_kept"):
+        told.append(
+            f"the membership of {count(rare['people_kept'], 'person', 'people')} is certain "
+            "by a rare level that leaves"
+        )
+    if rare.get("people_at_threshold"):
+        told.append(
+            f"{count(rare['people_at_threshold'], 'person', 'people')} have a level that exactly "
+            f"{below} have: an attacker who knows all others can prove that they took part"
+        )
+    if told:
+        yield "Rare levels", f"Fewer than {below} people have them: {'; '.join(told)}."
+
+
+def _replaced(evidence: Evidence) -> Iterator[tuple[str, str]]:
+    """Say which columns invented values take the place of."""
+    found = evidence["release"].get("replaced", ())
+    if found:
+        which = and_list([f"{called(evidence, one['column'])} ({one['is']})" for one in found],
+                         most=20)  # fmt: skip
+        yield (
+            "Replaced by invented values",
+            f"{which}. They come from no record and have no relation to the other columns; no "
+            "attack and no measure of utility uses them.",
+        )
+
+
+def _looked_up(evidence: Evidence) -> Iterator[tuple[str, str]]:
+    """Say which columns follow from others as they do in the original, value by value."""
+    columns = (evidence["synthesis"] or {"columns": ()})["columns"]
+    names = evidence["release"]["columns"]
+    told = []
+    for c in columns:
+        if c["method"] == "lookup" and c["name"] in names:
+            by = and_list([called(evidence, name) for name in c["predictors"]], most=4)
+            whose = f"its {by}" if by else "a column that is not released"
+            told.append(f"{called(evidence, c['name'])}: each value as in the original for {whose}")
+    if told:
+        yield (
+            "Looked up in the original",
+            f"{'; '.join(told)}. Which values go together is shown as it is, not protected.",
+        )
+
+
+def _undeclared(evidence: Evidence) -> Iterator[tuple[str, str]]:
+    """Say of which columns the ends were read off the data and are taken as public."""
+    assumed = (evidence["synthesis"] or {}).get("assumed_public", ())
+    texts = (entry.partition(": ") for entry in assumed)
+    names = list(
+        dict.fromkeys(n for n, _, text in texts if text.startswith(("range ", "its range")))
+    )
+    if names:
+        which = and_list([called(evidence, name) for name in names], most=4)
+        yield (
+            "Undeclared ranges",
+            f"{count(len(names), 'column')} ({which}). The ends were read off the data, rounded "
+            f"outwards, and are taken as public.{_ends(evidence)} See “Assumed public” under how "
+            "the release was made.",
+        )
+
+
+def _ends(evidence: Evidence) -> str:
+    """Say how many people an end of a range proves."""
+    ends = evidence["release"].get("range_ends")
+    if ends is None or not ends.get("people"):
+        return ""
+    people = count(ends["people"], "person holds", "people hold")
+    return (
+        f" {people} an end alone; a released value beyond it proves {ends['proven']:,} of them "
+        "to an attacker who knows all others."
+    )
+
+
+def _source(evidence: Evidence) -> str:
+    """Return what columns are drawn from."""
+    tables = [words for name, words in FEW_TABLES.items() if name in evidence]
+    return tables[0] if tables and not other_columns(evidence) else "models"
+
+
+def _as_it_is(evidence: Evidence) -> Iterator[tuple[str, str]]:
+    kept = evidence["release"].get("identifying", ())
+    if kept:
+        which = and_list(
+            [f"{called(evidence, found['column'])} ({found['is']})" for found in kept], most=20
+        )
+        decided = (
+            "Somebody decided to keep them."
+            if evidence["release"]["synthesised_by"] == "caveat"
+            else "The tables were made elsewhere: check whether the values are real."
+        )
+        yield (
+            "Real identifying values leave",
+            f"Columns that name people leave with this release: {which}. {decided}",
+        )
+    columns = (evidence["synthesis"] or {"columns": ()})["columns"]
+    copied = [called(evidence, c["name"]) for c in columns if c["method"] == "copy"]
+    if copied:
+        yield (
+            "Copied columns",
+            f"{and_list(copied, most=20)}: copied from the original and not protected at all. The "
+            "rows of the release are shuffled as a whole.",
+        )
+    private = [
+        found
+        for found in evidence["release"].get("private_numbers", ())
+        if beyond_chance(found) >= NOTABLE
+    ]
+    if private:
+        private.sort(key=lambda found: -beyond_chance(found))
+        which = and_list([_beside_chance(evidence, found) for found in private], most=6)
+        yield (
+            "Values of single people",
+            "Released numbers that exactly one original record has, and levels that few have, more "
+            f"often than by chance: {which}. "
+            + (
+                'Rounding, smoothing or guarded trees (method = "guarded")'
+                if has_plain_trees(evidence)
+                else "Rounding or smoothing"
+            )
+            + " would hide them.",
+        )
+
+
+def _beside_chance(evidence: Evidence, found: Mapping[str, Any]) -> str:
+    """Return a column with the share of its released values, and that of chance."""
+    text = f"{called(evidence, found['column'])} {percent(found['released'])}"
+    if found.get("control") is not None:
+        return f"{text} ({percent(found['control'])} of the people not in the data)"
+    if found.get("baseline") is not None:
+        return f"{text} ({percent(found['baseline'])} by chance)"
+    return text

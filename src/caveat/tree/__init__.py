@@ -3,10 +3,8 @@
 Trees split codes and their leaves hold codes. The rules are those of rpart, the search is compiled.
 """
 
-from caveat.tree._control import Control
-from caveat.tree._forest import Forest, grow_forest
-from caveat.tree._grow import grow
-from caveat.tree._many import Job, grow_many
+from caveat.tree._grow import Forest, Job, grow, grow_forest, grow_many
+from caveat.tree._growing import Control
 from caveat.tree._predictors import Predictors
 from caveat.tree._rehearsals import share_kernels
 from caveat.tree._tree import LeafShares, Tree

@@ -1,13 +1,17 @@
-"""Grow one tree."""
+"""Grow one tree, many over one table, or a forest."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from caveat.compiling import announce
-from caveat.tree._control import DEFAULT, Control
+from caveat.discreet import without_values
 from caveat.tree._growing import (
+    DEFAULT,
     FEATURE,
     IMPROVE,
     LEFT,
@@ -15,16 +19,24 @@ from caveat.tree._growing import (
     START,
     STOP,
     THRESHOLD,
+    Control,
+    Response,
     grow_classes,
     grow_numbers,
+    make_workspace,
+    most_nominal,
 )
-from caveat.tree._predictors import EXACT_LEVELS, Predictors, check_codes, check_kind
-from caveat.tree._pruning import COLLAPSED, LEVEL_SET, finish
-from caveat.tree._response import encode_response, exact_weights
-from caveat.tree._tree import Tree
-from caveat.tree._workspace import Response, make_workspace, most_nominal
-
-__all__ = ["grow", "grow_tree"]
+from caveat.tree._leaves import COLLAPSED, LEVEL_SET, finish
+from caveat.tree._predictors import (
+    EXACT_LEVELS,
+    Predictors,
+    check_codes,
+    check_kind,
+    encode_response,
+    exact_weights,
+    in_pool,
+)
+from caveat.tree._tree import LeafShares, Tree, check_uniforms
 
 for _kernel in (grow_classes, grow_numbers):
     announce(
@@ -254,3 +266,145 @@ def _check_sizes(predictors: Predictors, n_levels: int, values: NDArray[np.float
         raise ValueError(f"n_levels must not exceed {EXACT_LEVELS} for classes")
     if most_nominal(predictors.features) * n_levels > MOST_CELLS:
         raise ValueError("predictors hold a nominal column with too many levels for these classes")
+
+
+# -------------------------------------------------------------------------------------------------
+# Grow many trees at once over one shared table.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """The arguments of `grow` for one tree of `grow_many`."""
+
+    predictors: Predictors
+    response_codes: NDArray[np.unsignedinteger]
+    n_levels: int
+    values: NDArray[np.float64] | None = None
+    weights: NDArray[np.float64] | None = None
+    rows: NDArray[np.integer] | None = None
+    control: Control = DEFAULT
+
+    __repr__ = without_values
+
+
+def grow_many(jobs: Sequence[Job], threads: int = 1) -> list[Tree]:
+    """Grow one tree for each job; the number of threads does not change the trees."""
+    # The dear ones first, so that no thread waits long for the last.
+    order = sorted(range(len(jobs)), key=lambda i: -_expected_work(jobs[i]))
+    trees = in_pool(
+        lambda job: grow_tree(
+            job.predictors, job.response_codes, job.n_levels, job.values, job.weights, job.rows,
+            job.control,
+        ),
+        [jobs[i] for i in order],
+        threads,
+    )  # fmt: skip
+    place = dict(zip(order, trees, strict=True))
+    return [place[i] for i in range(len(jobs))]
+
+
+def _expected_work(job: Job) -> float:
+    n_rows = job.predictors.n_rows if job.rows is None else len(job.rows)
+    kind = 1.5 if job.values is not None else (1.0 if job.n_levels <= 2 else 3.0)
+    return kind * n_rows * job.predictors.n_columns
+
+
+# -------------------------------------------------------------------------------------------------
+# Bagged trees with random predictor subsets.
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """Trees whose leaf shares are averaged."""
+
+    trees: tuple[Tree, ...]
+
+    __repr__ = without_values
+
+    def apply(self, predictors: Predictors, threads: int = 1) -> NDArray[np.int32]:
+        """Return the leaf of each row in each tree, one line for each tree."""
+        return np.stack([tree.apply(predictors, threads) for tree in self.trees])
+
+    def leaf_shares(self) -> list[LeafShares]:
+        """Return the leaf shares of each tree."""
+        return [tree.leaf_shares() for tree in self.trees]
+
+    def shares(
+        self, predictors: Predictors, codes: NDArray[np.unsignedinteger], threads: int = 1
+    ) -> NDArray[np.float64]:
+        """Return the mean over the trees of the share a row's leaf gives to its code."""
+        total = np.zeros(predictors.n_rows)
+        for tree in self.trees:
+            total += tree.shares(predictors, codes, threads)
+        return total / len(self.trees)
+
+    def log_prob(
+        self, predictors: Predictors, codes: NDArray[np.unsignedinteger], threads: int = 1
+    ) -> NDArray[np.float64]:
+        """Return the logarithm of `shares`, -inf where no tree holds the code."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.shares(predictors, codes, threads))
+
+    def draw(
+        self, predictors: Predictors, uniforms: NDArray[np.float64], threads: int = 1
+    ) -> NDArray[np.int32]:
+        """Draw a response code for each row from the averaged shares.
+
+        The number of a row chooses the tree; what is left of it is uniform again and decides the
+        draw from that tree's leaf.
+        """
+        chances = check_uniforms(uniforms, predictors.n_rows) * len(self.trees)
+        chosen = np.minimum(chances.astype(np.int64), len(self.trees) - 1)
+        rest = np.clip(chances - chosen, 0.0, np.nextafter(1.0, 0.0))
+        drawn = np.empty(predictors.n_rows, np.int32)
+        for i, tree in enumerate(self.trees):
+            here = chosen == i
+            drawn[here] = tree.draw(predictors, rest, threads)[here]
+        return drawn
+
+
+def grow_forest(
+    predictors: Predictors,
+    response_codes: NDArray[np.unsignedinteger],
+    n_levels: int,
+    *,
+    n_trees: int,
+    seed: np.random.SeedSequence,
+    n_candidates: int | None = None,
+    values: NDArray[np.float64] | None = None,
+    weights: NDArray[np.float64] | None = None,
+    rows: NDArray[np.integer] | None = None,
+    control: Control = DEFAULT,
+    threads: int = 1,
+) -> Forest:
+    """Grow trees on bootstrap samples, each split on the best of a few random predictors.
+
+    Parameters
+    ----------
+    predictors, response_codes, n_levels, values, weights, rows, control
+        As for `grow`.
+    n_trees
+        Number of trees.
+    seed
+        Parent of one seed for each tree; the same seed gives the same forest.
+    n_candidates
+        Predictors tried at a node, all unless given. More are tried only where none of these
+        can split the node.
+    threads
+        Trees grown at the same time; the forest does not depend on it.
+    """
+    if n_trees < 1:
+        raise ValueError("n_trees must be at least 1")
+    if n_candidates is not None and not 1 <= n_candidates <= predictors.n_columns:
+        raise ValueError(f"n_candidates must be from 1 to {predictors.n_columns}")
+    pool = np.arange(predictors.n_rows) if rows is None else np.asarray(rows)
+
+    def one_tree(child: np.random.SeedSequence) -> Tree:
+        random = np.random.default_rng(child)
+        sample = pool[random.integers(len(pool), size=len(pool))]
+        return grow_tree(
+            predictors, response_codes, n_levels, values, weights, sample, control,
+            n_candidates, int(random.integers(1, 2**63)),
+        )  # fmt: skip
+
+    return Forest(tuple(in_pool(one_tree, seed.spawn(n_trees), threads)))

@@ -1,20 +1,43 @@
-# mypy: disable-error-code="no-untyped-def, assignment"
-"""Kernels: the best split of one predictor for numbers and for two classes.
-
-Sums are whole numbers (see `_response`), so a sum does not depend on the order of the rows and
-equal improvements come out equal.
-"""
+# mypy: disable-error-code="assignment, no-untyped-def"
+"""Kernels: the best split of one predictor for numbers and for two classes."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from caveat.compiling import inner, trailing_zeros
-from caveat.tree._sorting import sort_by_key
 
-__all__ = [
-    "ALONE", "FIRST", "SECOND", "TIE", "best_of_numbers", "count_numbers", "search_numbers",
-]  # fmt: skip
+
+@inner
+def sort_by_key(order, key, size):
+    """Sort `key[:size]` and say in `order` where each came from; equal keys keep their order."""
+    for i in range(size):
+        order[i] = i
+    gap = 1
+    while gap < size // 9:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, size):
+            value = key[i]
+            item = order[i]
+            j = i
+            while j >= gap and (
+                key[j - gap] > value or (key[j - gap] == value and order[j - gap] > item)
+            ):
+                key[j] = key[j - gap]
+                order[j] = order[j - gap]
+                j -= gap
+            key[j] = value
+            order[j] = item
+        gap //= 3
+
+
+# -------------------------------------------------------------------------------------------------
+# Kernels: the best split of one predictor for numbers and for two classes.
+#
+# Sums are whole numbers (see `_response`), so a sum does not depend on the order of the rows and
+# equal improvements come out equal.
+
 
 ALONE, FIRST, SECOND = range(3)
 """Predictors are counted by themselves or two in one pass over the rows, which takes less time."""

@@ -12,17 +12,21 @@ from typing import Any
 import numpy as np
 
 from caveat.compiling import Rehearsal, share
-from caveat.tree._class_updates import split_classes
-from caveat.tree._control import Control
 from caveat.tree._grow import grow
-from caveat.tree._growing import grow_classes, grow_numbers
-from caveat.tree._leaves import draw_codes, find_leaves, pack_nodes, share_of_codes
-from caveat.tree._predictors import Predictors
-from caveat.tree._pruning import finish
-from caveat.tree._regrow import again_classes, again_numbers, change_leaf, join
-from caveat.tree._response import whole_values
-from caveat.tree._update import split_numbers
-from caveat.tree.adjacent import Changes, Training, adjacent_likelihoods, whole_logarithms
+from caveat.tree._growing import Control, grow_classes, grow_numbers
+from caveat.tree._leaves import draw_codes, find_leaves, finish, pack_nodes, share_of_codes
+from caveat.tree._predictors import Predictors, whole_values
+from caveat.tree._updates import split_classes, split_numbers
+from caveat.tree.adjacent import (
+    Changes,
+    Training,
+    adjacent_likelihoods,
+    again_classes,
+    again_numbers,
+    change_leaf,
+    join,
+    whole_logarithms,
+)
 
 __all__ = ["share_kernels"]
 

@@ -6,9 +6,8 @@ import numba
 import numpy as np
 import pytest
 
-from caveat.tree.guarded._counting import candidate_counts, pack_codes, workspace_of
-from caveat.tree.guarded._grow import goes_left
-from caveat.tree.guarded.candidates import Candidates
+from caveat.tree.guarded._structure import candidate_counts, goes_left, pack_codes, workspace_of
+from caveat.tree.guarded.tree import Candidates
 
 N, K = 400, 5
 

@@ -14,11 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.discreet import without_values
-from caveat.tree.guarded._class_changes import class_changes
-from caveat.tree.guarded._share_changes import share_changes
-from caveat.tree.guarded._structure_changes import structure_changes
-from caveat.tree.guarded.ranking import ranking_changes
-from caveat.tree.guarded.tree import GuardedTree, Sample, walked
+from caveat.tree.guarded._changes import class_changes, share_changes, structure_changes
+from caveat.tree.guarded.tree import GuardedTree, Sample, ranking_changes, walked
 
 __all__ = ["Change", "Moves", "logs_of_moves", "moves_work", "released_codes"]
 

@@ -1,8 +1,10 @@
+# mypy: disable-error-code="no-untyped-def"
 """A guarded tree: a drawn structure, and shares that no single record can move far."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass, field
 from functools import cached_property
 from typing import Any
@@ -10,15 +12,166 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.compiling import kernel
+from caveat.compiling import inner, kernel
 from caveat.discreet import without_values
-from caveat.tree.guarded._counting import pack_codes
-from caveat.tree.guarded._grow import goes_left, predictor_of, walk
-from caveat.tree.guarded.candidates import Candidates
+from caveat.tree.guarded._structure import goes_left, pack_codes, predictor_of, walk
 from caveat.tree.guarded.hierarchy import back_off, count_nodes, draw_codes, halves, log_shares
-from caveat.tree.guarded.ranking import MOST_RANKED, draw_ranking, log_ranking
 
-__all__ = ["Guard", "GuardedTree", "Response", "Sample", "grow_guarded"]
+ALL_UP_TO = 5
+"""Levels up to which every way to part them in two is a candidate."""
+
+SUBSETS = 24
+"""Subsets of a predictor with more levels, beside its single levels."""
+
+SEED = 20_11
+"""Root of the subsets: a constant, the same for all data."""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """All splits that a node may take.
+
+    Parameters
+    ----------
+    n_levels, ordered
+        Levels of each predictor, and whether their order has a meaning.
+
+    Attributes
+    ----------
+    first
+        Number of the first candidate of each predictor, and of all.
+    sides, side_at
+        For predictors without an order one line per candidate with 1 for each level that goes
+        left; and where the lines of a predictor begin.
+
+    Examples
+    --------
+    An order of four levels has three cuts; three levels without one are parted in three ways.
+
+    >>> found = Candidates([4, 3], [True, False])
+    >>> found.first.tolist()
+    [0, 3, 6]
+    >>> found.sides.reshape(3, 3).tolist()
+    [[1, 0, 0], [0, 1, 0], [1, 1, 0]]
+    """
+
+    n_levels: NDArray[np.int64]
+    ordered: NDArray[np.bool_]
+    __repr__ = without_values
+
+    first: NDArray[np.int64] = field(init=False)
+    sides: NDArray[np.uint8] = field(init=False)
+    side_at: NDArray[np.int64] = field(init=False)
+
+    def __init__(self, n_levels: Sequence[int], ordered: Sequence[bool]) -> None:
+        counts, lines, starts, place = [], [np.zeros(0, np.uint8)], [], 0
+        for levels, has_order in zip(n_levels, ordered, strict=True):
+            starts.append(place)
+            if has_order:
+                counts.append(max(levels - 1, 0))
+                continue
+            own = _sides(levels)
+            counts.append(len(own))
+            lines.append(own.ravel())
+            place += own.size
+        values: dict[str, NDArray[Any]] = {
+            "n_levels": np.asarray(n_levels, np.int64),
+            "ordered": np.asarray(ordered, np.bool_),
+            "first": np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]).astype(np.int64),
+            "sides": np.concatenate(lines),
+            "side_at": np.asarray(starts, np.int64),
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """What the kernels take."""
+        return self.ordered, self.n_levels, self.first, self.sides, self.side_at
+
+    @property
+    def n(self) -> int:
+        """Number of candidates."""
+        return int(self.first[-1])
+
+
+def _sides(levels: int) -> NDArray[np.uint8]:
+    """Return the candidates of a predictor without an order, one line each."""
+    if levels <= ALL_UP_TO:
+        # The last level stays on the right, so that no partition comes twice.
+        numbers = np.arange(1, 1 << max(levels - 1, 0))
+        return ((numbers[:, None] >> np.arange(levels)) & 1).astype(np.uint8)
+    drawn = np.random.default_rng((SEED, levels)).random((SUBSETS, levels))
+    half = np.argsort(np.argsort(drawn, axis=1), axis=1) < levels // 2
+    return np.concatenate([np.eye(levels, dtype=np.uint8), half.astype(np.uint8)])
+
+
+# -------------------------------------------------------------------------------------------------
+# The order in which classes without one stand in the hierarchy: common ones first, but drawn.
+#
+# So rare classes are decided together. The order is drawn class by class, each with probability
+# proportional to exp(n / scale) among those that are left, and that probability is part of the
+# structure's.
+
+
+SCALE = 5.0
+"""Records by which a class must lead to come e times as often before another."""
+
+MOST_RANKED = 300
+"""Classes beyond which their order is that of the dictionary."""
+
+
+def draw_ranking(counts: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return the place of each class. Noise by Gumbel's law and sorting gives just this draw."""
+    order = np.argsort(-(counts / SCALE + rng.gumbel(size=len(counts))), kind="stable")
+    place = np.empty(len(counts), np.int64)
+    place[order] = np.arange(len(counts))
+    return place
+
+
+@inner
+def log_of(counts, order):
+    """Return the log probability of an order."""
+    total, left = 0.0, -np.inf
+    for i in range(len(order) - 1, -1, -1):
+        x = counts[order[i]] / SCALE
+        top = max(x, left)
+        left = top + math.log(math.exp(x - top) + math.exp(left - top))
+        total += x - left
+    return total
+
+
+@kernel
+def log_ranking(counts, place):
+    """Return the log probability of the places of classes."""
+    return log_of(counts, np.argsort(place))
+
+
+@kernel
+def ranking_changes(counts, place, classes, weights, starts):
+    """Return for each world the change of the log probability.
+
+    ``classes`` and ``weights``, negative if they go, are those of the records that move; those of
+    one world stand together from its start on.
+    """
+    order, now = np.argsort(place), counts.copy()
+    base = log_of(counts, order)
+    changes = np.zeros(len(starts) - 1)
+    for i in range(len(changes)):
+        begin, end = starts[i], starts[i + 1]
+        if begin == end:
+            continue
+        for j in range(begin, end):
+            now[classes[j]] += weights[j]
+        changes[i] = log_of(now, order) - base
+        for j in range(begin, end):
+            now[classes[j]] = counts[classes[j]]
+    return changes
+
+
+# -------------------------------------------------------------------------------------------------
+# A guarded tree: a drawn structure, and shares that no single record can move far.
+
 
 MOST_LEVELS = 1 << 16
 MOST_SCORES = 64
@@ -338,7 +491,7 @@ def _counted(
 
 
 @kernel
-def leaves_of(codes, candidate, children, splits):  # type: ignore[no-untyped-def]
+def leaves_of(codes, candidate, children, splits):
     """Return the leaf of each row."""
     ordered, n_levels, first, sides, side_at = splits
     which = np.zeros(len(candidate), np.int64)
@@ -355,3 +508,30 @@ def leaves_of(codes, candidate, children, splits):  # type: ignore[no-untyped-de
             m = children[m] if left else children[m] + 1
         leaves[i] = m
     return leaves
+
+
+# -------------------------------------------------------------------------------------------------
+# How much one record can do to a structure, in the worst case over all data sets.
+
+
+SENSITIVITY = 2.0
+"""The most that a record of weight 1 changes the gain of a split: 1 by its class, and 1 by what a
+small child lacks."""
+
+
+def structure_bound(tree: GuardedTree) -> float:
+    """Return the bound on the log ratio of the structure with and without one record of weight 1.
+
+    It is depth x (2 x sensitivity / temperature + 1 / softness), and (K - 1)/5 for the line of K
+    classes if it is drawn. It holds for all data sets, and is far too large to mean anything at
+    useful settings. The draws from counts are not covered by it.
+
+    Parameters
+    ----------
+    tree
+        The tree; its counts do not matter.
+    """
+    guard, response = tree.guard, tree.response
+    line = max(1, response.n_codes - 1) / SCALE if response.is_ranked else 0.0
+    decision = 2 * SENSITIVITY / guard.temperature + 1 / guard.softness
+    return line + (guard.depth * decision if tree.candidates.n else 0.0)

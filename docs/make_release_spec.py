@@ -12,10 +12,8 @@ from typing import Any
 from caveat.attack.registry import ATTACKS
 from caveat.cli.attack import form_of as of_attack
 from caveat.protect.pipeline import PROTECTIONS, arguments_of
-from caveat.spec._kinds import Choice, Either, EntryKind, Group, Key, Many, Named
-from caveat.spec.entries import SPECIFICATION
-from caveat.spec.settings import PUBLIC
-from caveat.spec.stored import form_of
+from caveat.spec._kinds import Choice, Either, EntryKind, Group, Key, Many, Named, form_of
+from caveat.spec.entries import PUBLIC, SPECIFICATION
 
 ROOMS = Path(__file__).parents[1] / "src" / "caveat"
 

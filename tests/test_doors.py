@@ -48,7 +48,7 @@ import dummies.risk, dummies.utility, dummies.method, dummies.protection, dummie
 from caveat.protect.pipeline import PROTECTIONS
 from caveat.risk import register
 from caveat.synthesis.methods import METHODS
-from caveat.table.formats import FORMATS, Format
+from caveat.table.source import FORMATS, Format
 from caveat import utility
 
 register(*dummies.risk.ENTRIES)

@@ -13,7 +13,7 @@ from caveat.protect.pipeline import PROTECTIONS
 from caveat.registry import Registry, is_extended
 from caveat.risk import MEASURES
 from caveat.synthesis.methods import METHODS
-from caveat.table.formats import FORMATS
+from caveat.table.source import FORMATS
 from caveat.utility import MEASURES as UTILITIES
 
 TABLES: tuple[Registry[object], ...] = (

@@ -23,7 +23,7 @@ import ctypes, os, signal, sys, threading, time
 signal.signal(signal.SIGINT, signal.default_int_handler)  # not as in the background of a script
 import caveat.cli
 from pathlib import Path
-from caveat.table.atomic import write_text, atomic_output
+from caveat.table.drafts import write_text, atomic_output
 def here():
     print("here", flush=True)
 def command():

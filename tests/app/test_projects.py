@@ -15,7 +15,7 @@ from tests.app.client import client, csrf, post
 
 from caveat.app import jobs
 from caveat.app.projects import new_project, projects_in
-from caveat.table.formats import files_in
+from caveat.table.source import files_in
 
 
 @pytest.fixture

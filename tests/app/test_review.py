@@ -16,7 +16,7 @@ from tests.report.sample import SAMPLE, small
 from caveat.evidence import read_decision, write
 from caveat.release.folder import write_manifest
 from caveat.release.review import releases_in
-from caveat.table.provenance import Output
+from caveat.table.identifying import Output
 
 PLACE = "study/release"
 MADE = {

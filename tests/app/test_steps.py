@@ -15,7 +15,7 @@ from tests.app.files import homes
 from caveat.app import jobs
 from caveat.app.pages import Project, sha256
 from caveat.release.opening import example, opened
-from caveat.spec import edit, forms
+from caveat.spec import document, forms
 
 
 @pytest.fixture(scope="module")
@@ -424,7 +424,7 @@ def test_of_very_many_columns_only_those_that_change_are_edited(project, here, m
 
     def edited(text, changes):
         asked.append(changes)
-        return edit.edited(text, changes)
+        return document.edited(text, changes)
 
     monkeypatch.setattr(forms, "edited", edited)
     assert send(here, project, "plan", **fields).headers["location"].endswith("said=saved")

@@ -14,7 +14,7 @@ from caveat import evidence
 from caveat.benchmark import Benchmark, run
 from caveat.benchmark.run import one_trial
 from caveat.cluster import threads
-from caveat.spec.benchmark import commands_of
+from caveat.spec.draft_spec import commands_of
 from caveat.table import drafts
 
 

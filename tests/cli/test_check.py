@@ -15,7 +15,7 @@ from caveat.errors import CaveatError
 from caveat.outputs.sacro import schema
 from caveat.privacy.ledger import Ledger
 from caveat.release.folder import write_manifest
-from caveat.table.provenance import Output
+from caveat.table.identifying import Output
 
 LEDGER = ("--ledger", "ledger.jsonl", "--dataset", "survey")
 

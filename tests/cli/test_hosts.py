@@ -13,7 +13,7 @@ from caveat.cli import app, hosts
 from caveat.errors import CaveatError
 from caveat.spec.document import Document
 from caveat.table import child, files
-from caveat.table.hosts import VARIABLE
+from caveat.table.source import VARIABLE
 
 SPEC = """
 [data]

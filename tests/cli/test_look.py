@@ -16,8 +16,8 @@ import pytest
 from caveat.cli import main
 from caveat.datasets import patients
 from caveat.release import ReleaseSpec
+from caveat.spec.data_entries import read_linked, read_tables
 from caveat.spec.document import Document
-from caveat.spec.tables import read_linked, read_tables
 from caveat.table import Column, Kind, Table, write
 
 RNG = np.random.default_rng(25)

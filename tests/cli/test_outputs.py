@@ -21,7 +21,7 @@ from caveat.cli.commands import COMMANDS
 from caveat.errors import CaveatError
 from caveat.release.folder import write_manifest
 from caveat.studies.study import Output as Written
-from caveat.table.provenance import Output
+from caveat.table.identifying import Output
 
 SPEC = """
 [data]

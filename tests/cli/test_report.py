@@ -11,7 +11,7 @@ from caveat.errors import CaveatError
 from caveat.evidence import DECISION, Decision, evidence_sha256, read, write_decision
 from caveat.evidence.manifest import EVIDENCE, is_listed
 from caveat.release.folder import arrange, write_manifest
-from caveat.table.provenance import Output
+from caveat.table.identifying import Output
 
 run = CliRunner().invoke
 

@@ -18,14 +18,14 @@ from caveat.datasets import households, survey
 from caveat.expressions import Expression
 from caveat.findings import look
 from caveat.release import ReleaseSpec
-from caveat.spec.answers import Answers
-from caveat.spec.rules import is_of_groups
+from caveat.spec.against_data import is_of_groups
+from caveat.spec.forms import Answers
 from caveat.spec.starter import starter
 from caveat.synthesis import Synthesizer
 from caveat.synthesis.rules import Fixed, parse_rule
 from caveat.table import Schema, Table, read, write
-from caveat.table.numbers import decimals_of
-from caveat.table.rare import K
+from caveat.table.identifying import K
+from caveat.table.table import decimals_of
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 FILES = sorted(DATA.glob("*.csv"))

@@ -15,7 +15,7 @@ from caveat.cli import app
 from caveat.datasets import households, patients
 from caveat.errors import CaveatError
 from caveat.table import Table, read, write
-from caveat.table.several import write_several
+from caveat.table.frames import write_several
 
 TABLES = """\
 [tables.patients]

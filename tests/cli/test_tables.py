@@ -18,7 +18,7 @@ from caveat.cli import app
 from caveat.errors import CaveatError
 from caveat.release.folder import write_manifest
 from caveat.seeds import TRIAL
-from caveat.table.provenance import Output
+from caveat.table.identifying import Output
 
 SPEC = """
 [data]

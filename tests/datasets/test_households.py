@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from caveat.datasets import households
-from caveat.datasets.households import STANDS_FOR
+from caveat.datasets.tables import STANDS_FOR
 from caveat.table import Kind
 
 

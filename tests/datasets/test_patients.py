@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from caveat.datasets import patients
-from caveat.datasets.patients import DIAGNOSES, NEXT
+from caveat.datasets.tables import DIAGNOSES, NEXT
 from caveat.table import Kind
 
 

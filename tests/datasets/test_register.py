@@ -6,7 +6,7 @@ import pytest
 from tests.refusals import refused
 
 from caveat.datasets import register
-from caveat.datasets.register import BENEFITS, COUNTRIES
+from caveat.datasets.tables import BENEFITS, COUNTRIES
 
 
 def test_shares_are_those_that_the_paper_prints() -> None:

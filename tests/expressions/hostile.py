@@ -25,8 +25,8 @@ from caveat.datasets import survey
 from caveat.errors import CaveatError
 from caveat.expressions import Expression, Formula
 from caveat.release import ReleaseSpec
+from caveat.spec._kinds import lines_of
 from caveat.spec.document import Document
-from caveat.spec.lines import lines_of
 from caveat.synthesis import make_plan
 from caveat.synthesis.rules import parse_rule
 from caveat.table import Table, write

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from caveat.expressions import FUNCTIONS, Expression
-from caveat.expressions.language import (
+from caveat.expressions.parser import (
     RESERVED,
     can_be_named,
     fixed,
@@ -17,8 +17,7 @@ from caveat.expressions.language import (
     named,
     suggest,
 )
-from caveat.findings.arithmetic import PRODUCTS
-from caveat.findings.identity import Identity
+from caveat.findings.arithmetic import PRODUCTS, Identity
 from caveat.synthesis.rules import Fixed, Order, parse_rule
 from caveat.table import Table
 

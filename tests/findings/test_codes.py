@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from caveat.findings.codes import find_codes
+from caveat.findings.codes_and_kinds import find_codes
 
 
 def codes(levels: list[float], counts: list[int] | None = None, known=frozenset()):

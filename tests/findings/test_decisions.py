@@ -10,8 +10,7 @@ import pytest
 
 from caveat.datasets import households, survey
 from caveat.findings import look
-from caveat.findings.catalogue import CATALOGUE, Status
-from caveat.findings.decisions import (
+from caveat.findings.keys import (
     _RANKED,
     _SETTLED,
     MOST_DECISIONS,
@@ -21,7 +20,7 @@ from caveat.findings.decisions import (
     sentences,
     settled_decisions,
 )
-from caveat.findings.profile import Profile
+from caveat.findings.profile import CATALOGUE, Profile, Status
 from caveat.spec.starter import starter
 
 RNG = np.random.default_rng(39)

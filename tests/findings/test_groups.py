@@ -10,7 +10,7 @@ import pytest
 
 from caveat.datasets import households, patients
 from caveat.findings import look
-from caveat.findings.groups import find_groups
+from caveat.findings.keys import find_groups
 from caveat.spec.starter import starter
 from caveat.table import Table
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from caveat.datasets import patients, register
-from caveat.findings.links import find_links
+from caveat.findings.keys import find_links
 from caveat.table import Table
 
 

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from caveat.findings import CATALOGUE, TOPICS, look
+from caveat.spec.document import toml_key, toml_value
 from caveat.spec.starter import starter
-from caveat.spec.toml import toml_key, toml_value
 from caveat.table import Schema, Table
 
 RNG = np.random.default_rng(24)

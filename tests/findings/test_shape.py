@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from caveat.findings import look
-from caveat.findings.catalogue import CATALOGUE, Status
+from caveat.findings.profile import CATALOGUE, Status
 from caveat.spec.starter import dropped
 from caveat.synthesis import make_plan
 from caveat.table import Schema, Table

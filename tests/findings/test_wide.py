@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from caveat.cli.look import MOST_COLUMNS, show
-from caveat.findings import arithmetic, derived, look, rules
+from caveat.findings import arithmetic, derived, look
 
 
 def noise(columns: int, rows: int, seed: int = 0) -> dict[str, np.ndarray]:
@@ -30,8 +30,8 @@ def test_from_few_rows_no_relation_is_told_and_none_is_looked_for(monkeypatch):
     for module, search in (
         (arithmetic, "find_identities"),
         (derived, "find_dependencies"),
-        (rules, "find_orders"),
-        (rules, "find_implications"),
+        (derived, "find_orders"),
+        (derived, "find_implications"),
     ):
         monkeypatch.setattr(module, search, searched)
     start = time.process_time()

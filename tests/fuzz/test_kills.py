@@ -25,7 +25,7 @@ from caveat.datasets import survey
 from caveat.release.folder import write_manifest
 from caveat.table import Table, read, write
 from caveat.table.database import tables_of
-from caveat.table.provenance import Output
+from caveat.table.identifying import Output
 
 pytest.importorskip("duckdb")
 pytestmark = pytest.mark.skipif(

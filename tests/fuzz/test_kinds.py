@@ -14,7 +14,7 @@ from tests.fuzz.kinds import KINDS, SIZES, confidential, table_of
 from caveat.errors import CaveatWarning
 from caveat.synthesis import Synthesizer
 from caveat.table import Table
-from caveat.table.rare import K
+from caveat.table.identifying import K
 
 # What is not held back. Written occupations that many different people have are text that nearly
 # every record has for itself, if there are enough of them.

@@ -18,7 +18,7 @@ from caveat.outputs.own import few_behind
 from caveat.outputs.statbarns import Rules, Verdict
 from caveat.release.folder import arrange, write_manifest
 from caveat.report import markdown, render
-from caveat.table.provenance import Origin, Output
+from caveat.table.identifying import Origin, Output
 
 
 def few() -> dict[str, Any]:

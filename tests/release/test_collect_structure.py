@@ -17,7 +17,7 @@ from caveat.release.collect_utility import collect_utility
 from caveat.release.material import Material, hold_out
 from caveat.table import Table
 from caveat.table.grouping import Groups
-from caveat.table.members import members_of
+from caveat.table.linked import members_of
 from caveat.utility import WeightedPair
 
 OURS = {

@@ -13,7 +13,7 @@ import pytest
 from tests.refusals import refused
 
 from caveat.release.folder import arrange, release_folder, write_manifest
-from caveat.table.provenance import Output
+from caveat.table.identifying import Output
 
 # A run that stops at a step and says so; where asked it stops after the tables were written.
 STOPPING = """

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from caveat.release.material_tables import TablesMaterial, synthesise_tables
-from caveat.spec.against_tables import check_tables
+from caveat.spec.against_data import check_tables
 from caveat.spec.spec import ReleaseSpec
 
 

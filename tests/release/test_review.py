@@ -17,7 +17,7 @@ from caveat.release.review import decide, print_again, releases_in, review_of, s
 from caveat.report.attacker import disagreements
 from caveat.report.board import headline
 from caveat.report.findings import findings
-from caveat.table.provenance import Output
+from caveat.table.identifying import Output
 
 EXTERNAL = "public/report-external.html"
 

@@ -18,7 +18,7 @@ from caveat.evidence.external import external
 from caveat.release import Release
 from caveat.release.material_tables import synthesise_tables
 from caveat.release.outcome import Outcome
-from caveat.spec.against_tables import check_tables
+from caveat.spec.against_data import check_tables
 from caveat.spec.spec import ReleaseSpec
 from caveat.table import Table, read, write
 from caveat.table.identifying import judge

@@ -12,7 +12,7 @@ from caveat.datasets import households
 from caveat.errors import CaveatError
 from caveat.release import Release
 from caveat.release.outcome import Outcome
-from caveat.spec.benchmark import BenchmarkSpec
+from caveat.spec.draft_spec import BenchmarkSpec
 from caveat.table import Table, read, write
 
 SPEC = """\

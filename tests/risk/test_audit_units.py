@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from caveat.risk import Scenario, audit, audit_pairs
 from caveat.table import Table, align
-from caveat.table.per_group import group_pairs, group_tables
+from caveat.table.grouping import group_pairs, group_tables
 
 PEOPLE = Table.from_frame(
     {

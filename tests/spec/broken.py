@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from caveat.datasets import survey
 from caveat.protect.pipeline import PROTECTIONS
-from caveat.spec.settings import SETTINGS
+from caveat.spec.entries import SETTINGS
 from caveat.synthesis.methods import METHODS
 from caveat.synthesis.plan import GIVEN, WITHOUT_MODEL
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.refusals import refused
 
-from caveat.spec.benchmark import BenchmarkSpec, GeneratorSpec
+from caveat.spec.draft_spec import BenchmarkSpec, GeneratorSpec
 
 SPEC = """
 [data]

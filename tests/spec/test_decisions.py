@@ -8,7 +8,8 @@ import pytest
 
 from caveat.datasets import survey
 from caveat.findings import look
-from caveat.spec.decisions import (
+from caveat.spec.document import edited
+from caveat.spec.forms import (
     AS_IT_IS,
     choices,
     decide,
@@ -18,7 +19,6 @@ from caveat.spec.decisions import (
     made_so,
     state_of,
 )
-from caveat.spec.edit import edited
 from caveat.spec.starter import starter
 
 

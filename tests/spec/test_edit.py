@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.refusals import refused
 
 from caveat.errors import CaveatError
-from caveat.spec.edit import edited, entry_in
+from caveat.spec.document import edited, entry_in
 
 TEXT = """\
 # A head.

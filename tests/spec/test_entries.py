@@ -18,18 +18,24 @@ from caveat.datasets import survey
 from caveat.privacy import Budget
 from caveat.release import ReleaseSpec
 from caveat.risk import MEASURES, Scenario
-from caveat.spec._kinds import Group, Many, Named
-from caveat.spec.attackers import ATTACKERS, measures_of, own_options
-from caveat.spec.entries import SCENARIO, SPECIFICATION, SYNTHESIS
-from caveat.spec.lines import lines_of
-from caveat.spec.schema import json_schema
-from caveat.spec.spec import DataSpec, MapSpec, OutputSpec, ReleasePart, ScenarioSpec, UtilitySpec
-from caveat.spec.tables import TableSpec
+from caveat.spec._kinds import Group, Many, Named, lines_of
+from caveat.spec.data_entries import OutputSpec, TableSpec
+from caveat.spec.entries import (
+    ATTACKERS,
+    SCENARIO,
+    SPECIFICATION,
+    SYNTHESIS,
+    json_schema,
+    measures_of,
+    own_options,
+)
+from caveat.spec.scenarios import MapSpec, ScenarioSpec, UtilitySpec
+from caveat.spec.spec import DataSpec, ReleasePart
 from caveat.synthesis.margins.promise import OPTIONS
 from caveat.synthesis.methods import Settings
 from caveat.synthesis.plan import DIAL, PLAIN, TOP_LEVEL, make_plan
+from caveat.table.files import ColumnSchema
 from caveat.table.grouping import Groups
-from caveat.table.schema import ColumnSchema
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 

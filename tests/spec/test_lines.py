@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caveat.spec.lines import Entry, lines_of
+from caveat.spec._kinds import Entry, lines_of
 
 TEXT = '''\
 # title = "not this one"

@@ -16,10 +16,9 @@ from caveat.release import ReleaseSpec
 from caveat.spec import scenarios
 from caveat.spec._kinds import Key, Whole
 from caveat.spec.document import Document
-from caveat.spec.entries import SCENARIO, TUNE
-from caveat.spec.schema import json_schema
-from caveat.spec.tuning import TuneSpec
-from caveat.table.toml import loads
+from caveat.spec.entries import SCENARIO, TUNE, json_schema
+from caveat.spec.spec import TuneSpec
+from caveat.table.files import loads
 
 STRONG = 'attacker = "strong"\n'
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from caveat.errors import CaveatError
+from caveat.spec.data_entries import OutputSpec, folder_to_write, read_output
 from caveat.spec.document import Document
-from caveat.spec.output import OutputSpec, folder_to_write, read_output
 
 
 def test_output_is_read_and_has_defaults(tmp_path: Path) -> None:

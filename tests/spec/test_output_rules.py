@@ -9,7 +9,7 @@ from tests.refusals import refused
 
 from caveat.outputs.output_table import Described
 from caveat.outputs.statbarns import RULES, Rules, Verdict
-from caveat.spec.output_rules import SECTION, OutputRules
+from caveat.spec.data_entries import SECTION, OutputRules
 
 TEXT = """
 [rules]

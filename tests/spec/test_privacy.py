@@ -9,8 +9,9 @@ from tests.refusals import refused
 
 from caveat.errors import CaveatError
 from caveat.privacy import Budget, Limit
-from caveat.spec.benchmark import BenchmarkSpec
-from caveat.spec.spec import Document, ReleaseSpec, read_tune
+from caveat.spec.document import Document
+from caveat.spec.draft_spec import BenchmarkSpec
+from caveat.spec.spec import ReleaseSpec, read_tune
 
 SPEC = """
 [data]

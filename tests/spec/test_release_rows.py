@@ -6,8 +6,8 @@ from pathlib import Path
 
 from tests.refusals import refused
 
+from caveat.spec.data_entries import population_of, read_rows
 from caveat.spec.document import Document
-from caveat.spec.release_rows import population_of, read_rows
 from caveat.table import Table
 
 

@@ -6,7 +6,7 @@ import pytest
 from tests.refusals import refused
 
 from caveat.errors import CaveatError
-from caveat.spec.rules import columns_of, is_of_groups
+from caveat.spec.against_data import columns_of, is_of_groups
 
 
 @pytest.mark.parametrize(

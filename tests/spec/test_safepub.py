@@ -10,7 +10,7 @@ from tests.refusals import refused
 from caveat.errors import CaveatError
 from caveat.privacy import Budget, Limit
 from caveat.spec.document import Document
-from caveat.spec.safepub import SafepubSpec
+from caveat.spec.tables_spec import SafepubSpec
 
 SPEC = """\
 [safepub]

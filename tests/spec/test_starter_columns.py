@@ -5,8 +5,7 @@ from __future__ import annotations
 import tomllib
 
 from caveat.findings import look
-from caveat.spec.codebook import Domain
-from caveat.spec.starter_columns import column_blocks
+from caveat.spec.codebook import Domain, column_blocks
 
 DATA = {
     "income": [800, -8, 1500, -8, 950, *range(1000, 1045)],

@@ -10,8 +10,8 @@ from tests.app.files import homes
 
 from caveat.datasets import patients
 from caveat.findings import look
-from caveat.findings.links import Links, find_links
-from caveat.spec.starter_tables import released_of_tables, starter_of_tables
+from caveat.findings.keys import Links, find_links
+from caveat.spec.starter import released_of_tables, starter_of_tables
 from caveat.table import Table, read
 
 

@@ -8,10 +8,9 @@ import pytest
 from tests.spec.broken import GOOD
 
 from caveat.errors import CaveatError
-from caveat.spec._kinds import Choice, Key, Many, Text
+from caveat.spec._kinds import Choice, Key, Many, Text, form_of, stored_table
 from caveat.spec.document import PARTS, Document
 from caveat.spec.entries import SPECIFICATION
-from caveat.spec.stored import form_of, stored_table
 
 CASES = {
     "a key": ("[release]", "[release]\ntitel = 'x'"),

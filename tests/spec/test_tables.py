@@ -12,9 +12,9 @@ import pytest
 
 from caveat.datasets import patients
 from caveat.errors import CaveatError
+from caveat.spec.data_entries import read_groups, read_linked, read_tables
 from caveat.spec.document import Document
-from caveat.spec.schema import json_schema
-from caveat.spec.tables import read_groups, read_linked, read_tables
+from caveat.spec.entries import json_schema
 from caveat.table import Table, write
 from caveat.table.grouping import Groups
 from caveat.table.linked import Link, Linked

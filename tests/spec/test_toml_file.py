@@ -6,7 +6,7 @@ import pytest
 from tests.refusals import refused
 
 from caveat.errors import CaveatError
-from caveat.spec.toml_file import read_toml
+from caveat.spec.document import read_toml
 
 
 def test_bytes_text_and_content(tmp_path):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score, matthews_corrcoef
 
-from caveat.datasets.register import register
+from caveat.datasets.tables import register
 from caveat.studies import STUDIES, relational
 from caveat.studies.study import Output
 

@@ -16,8 +16,8 @@ from caveat.synthesis.linked import GroupModel, LinkedModel
 from caveat.synthesis.out_of_core import Store
 from caveat.synthesis.replacing import Replacement
 from caveat.table import Table
-from caveat.table.column import Column
 from caveat.table.linked import Linked
+from caveat.table.table import Column
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 N = 300

@@ -21,7 +21,7 @@ from caveat.synthesis import spread
 from caveat.synthesis.model import BLOCK
 from caveat.synthesis.spread import blocks_of, blocks_on
 from caveat.table.code_files import CodeFiles
-from caveat.table.partitions import write_parts
+from caveat.table.frames import write_parts
 from caveat.table.table import concat
 
 distributed = pytest.importorskip("distributed")

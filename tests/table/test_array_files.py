@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from caveat.table.array_files import open_array, write_array
+from caveat.table.code_files import open_array, write_array
 
 ARRAYS = {
     "codes": np.array([2, 0, 1], np.uint8),

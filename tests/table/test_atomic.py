@@ -18,9 +18,16 @@ from caveat.errors import CaveatError
 from caveat.release.folder import release_folder
 from caveat.synthesis import Synthesizer, save
 from caveat.table import Table, read, write
-from caveat.table.atomic import atomic_output, check_output, check_outputs, make_folder, write_text
-from caveat.table.drafts import PREFIX, draft_of
-from caveat.table.formats import writable
+from caveat.table.drafts import (
+    PREFIX,
+    atomic_output,
+    check_output,
+    check_outputs,
+    draft_of,
+    make_folder,
+    write_text,
+)
+from caveat.table.source import writable
 
 TABLE = Table.from_frame({"a": list(range(60)), "b": ["x", "y", "z"] * 20})
 

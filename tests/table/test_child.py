@@ -20,7 +20,7 @@ import pytest
 
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.table import Column, Table, child, read, write
-from caveat.table.several import parts_of
+from caveat.table.frames import tables_in
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are Linux's")
 
@@ -85,7 +85,7 @@ def test_endless_views_and_queries_of_a_received_file(
     assert is_late(refusal(f"{path}#v"))
     assert is_late(refusal(f"{path}#{query}"))
     briefly.delenv(child.SECONDS)
-    assert [part.name for part in parts_of(path)] == [f"{path.name}#fine", f"{path.name}#v"]
+    assert [part.name for part in tables_in(path)] == [f"{path.name}#fine", f"{path.name}#v"]
     assert read(f"{path}#fine").n_rows == 1
     assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
 

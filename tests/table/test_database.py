@@ -18,8 +18,8 @@ from tests.refusals import refused
 
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.table import Column, Kind, Missing, Table, read, write
-from caveat.table.atomic import check_outputs
 from caveat.table.database import sql_name, tables_of, write_database
+from caveat.table.drafts import check_outputs
 from caveat.table.files import write_blocks
 from caveat.table.source import source_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from caveat.table import Column, Kind, Missing
-from caveat.table.dictionary import column_of, dictionary_state
+from caveat.table.code_files import column_of, dictionary_state
 
 
 def test_a_column_comes_back_from_its_state():

@@ -13,15 +13,17 @@ from tests.refusals import refused
 
 from caveat.stopping import UNFINISHED
 from caveat.table import Table, drafts, write
-from caveat.table.atomic import atomic_output, make_folder, write_text
 from caveat.table.drafts import (
     LOCK,
     PREFIX,
+    atomic_output,
     clear_up,
     draft_of,
     exclusive,
+    make_folder,
     open_private,
     wait_for_writer,
+    write_text,
 )
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="there are no such permissions")
@@ -107,7 +109,7 @@ def test_of_two_new_files_of_one_name_the_second_is_refused(tmp_path: Path) -> N
 
 def test_a_name_that_is_taken_at_the_last_moment_is_not_replaced(tmp_path, monkeypatch) -> None:
     target = tmp_path / "x.csv"
-    monkeypatch.setattr("caveat.table.atomic.make_private", lambda *_, **__: target.write_text("1"))
+    monkeypatch.setattr("caveat.table.drafts.make_private", lambda *_, **__: target.write_text("1"))
     with refused("command.output.exists"):
         write_text(target, "second", confidential=False)
     assert target.read_text() == "1"

@@ -14,7 +14,7 @@ from tests.refusals import refused
 
 from caveat.errors import CaveatError
 from caveat.table import Column, Kind, Missing, Table, read, write
-from caveat.table.several import parts_of
+from caveat.table.frames import tables_in
 
 xlsxwriter = pytest.importorskip("xlsxwriter")
 pytest.importorskip("fastexcel")
@@ -136,8 +136,8 @@ def test_of_several_sheets_one_is_named(tmp_path: Path) -> None:
     with refused("data.sheet.absent"):
         read(path)
     assert read(f"{path}#two").names == ("y",)
-    assert parts_of(path) == [Path(f"{path}#one"), Path(f"{path}#two")]
-    assert parts_of(Path(f"{path}#two")) == [Path(f"{path}#two")]
+    assert tables_in(path) == [Path(f"{path}#one"), Path(f"{path}#two")]
+    assert tables_in(Path(f"{path}#two")) == [Path(f"{path}#two")]
     with refused("data.sheet.unknown"):
         read(f"{path}#three")
 

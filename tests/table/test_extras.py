@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from caveat.errors import CaveatError
-from caveat.table.extras import load_extra
+from caveat.table.source import load_extra
 
 
 def test_what_is_missing_is_named_with_its_extra() -> None:

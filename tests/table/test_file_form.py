@@ -8,7 +8,7 @@ import pytest
 from tests.refusals import refused
 
 from caveat.table import ColumnSchema, Kind, Schema, Table, read, write
-from caveat.table.file_form import TextForm, form_of
+from caveat.table.files import TextForm, form_of
 
 GERMAN = (
     "ort;gehalt;quote;geburt;n\n"

@@ -11,7 +11,7 @@ from tests.refusals import refused
 
 from caveat.errors import CaveatError
 from caveat.table import ColumnSchema, Schema, Table, read, write
-from caveat.table.atomic import atomic_output
+from caveat.table.drafts import atomic_output
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 8
 SECRET = "Kowalski"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.refusals import refused
 
-from caveat.table.formats import has_labels, is_text, readable, suffix_of, writable
+from caveat.table.source import has_labels, is_text, readable, suffix_of, writable
 
 
 @pytest.mark.parametrize(

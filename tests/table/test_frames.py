@@ -17,7 +17,7 @@ from tests.table.strategies import pandas_frames, polars_frames
 
 from caveat.errors import CaveatError
 from caveat.table import Kind, Missing, Table
-from caveat.table.decode import _polars_type
+from caveat.table.coding import _polars_type
 
 
 @given(polars_frames())

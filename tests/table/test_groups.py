@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caveat.table.groups import breaks, cut, interval_labels, pretty
+from caveat.table.cells import breaks, cut, interval_labels, pretty
 
 values = st.lists(st.integers(-50, 50), min_size=4, max_size=60)
 

@@ -15,8 +15,14 @@ import caveat
 from caveat.errors import CaveatError
 from caveat.release import ReleaseSpec
 from caveat.table import allow_host, read
-from caveat.table.hosts import VARIABLE, allow_source, connection_address, hosts_to_allow
-from caveat.table.source import Source, source_of
+from caveat.table.source import (
+    VARIABLE,
+    Source,
+    allow_source,
+    connection_address,
+    hosts_to_allow,
+    source_of,
+)
 
 FAR = "postgresql://ann@203.0.113.9/survey#persons"
 SOURCE = Path(caveat.__file__).parent
@@ -106,7 +112,7 @@ def test_no_password_is_sent_in_clear_text(monkeypatch: pytest.MonkeyPatch) -> N
     """A server that offers no encryption sees the question for it and nothing else."""
     pytest.importorskip("adbc_driver_postgresql")
     monkeypatch.setenv("PGPASSWORD", "secret")
-    monkeypatch.setattr("caveat.table.hosts._is_local", lambda _: False)
+    monkeypatch.setattr("caveat.table.source._is_local", lambda _: False)
     monkeypatch.setattr("sys.executable", "")  # without an interpreter it is read in this process
     seen: list[bytes] = []
     with socket.create_server(("127.0.0.1", 0)) as server:

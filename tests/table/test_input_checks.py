@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from caveat.errors import CaveatError
-from caveat.table.input_checks import check_input, check_signs, in_file
+from caveat.table.drafts import check_input, check_signs, in_file
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from caveat.table import Table
-from caveat.table.joined import joined_of
-from caveat.table.linked import Link, Linked
+from caveat.table.linked import Link, Linked, joined_of
 
 PATIENTS = Table.from_frame({"id": ["a", "b", "c"], "sex": ["f", "m", "f"], "day": [7, 8, 9]})
 VISITS = Table.from_frame({"no": [1, 2, 3], "patient": ["b", "a", "b"], "day": [9, 5, 4]})

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from caveat.table import Column, ColumnSchema, Kind, Missing, Schema, read, write
-from caveat.table._local import NumberForm, number_form
-from caveat.table.file_form import form_of
+from caveat.table.files import form_of
+from caveat.table.written import NumberForm, number_form
 
 
 def column(cells: list[str], folder: Path, kind: Kind | None = None, **form: Any) -> Column:

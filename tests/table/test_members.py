@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from tests.refusals import refused
 
 from caveat.table import Table
-from caveat.table.linked import Link, Linked
-from caveat.table.members import (
+from caveat.table.linked import (
+    Link,
+    Linked,
     Members,
     children_of,
     draw_groups,

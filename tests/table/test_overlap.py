@@ -9,7 +9,7 @@ import pytest
 from tests.refusals import refused
 
 from caveat.table import Table, align
-from caveat.table.overlap import (
+from caveat.table.align import (
     chance_of_nothing,
     common_share,
     refuse_other_table,

@@ -15,7 +15,7 @@ from caveat.errors import CaveatError, CaveatWarning
 from caveat.table import Column, Kind, Table, read, write
 from caveat.table.code_files import CodeFiles, write_code_files
 from caveat.table.files import read_into
-from caveat.table.partitions import PART, part_name, parts_of, table_of, write_parts
+from caveat.table.frames import PART, part_name, parts_of, table_of, write_parts
 
 WHOLE = pd.DataFrame(
     {

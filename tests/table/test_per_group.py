@@ -7,8 +7,8 @@ import pytest
 from tests.refusals import refused
 
 from caveat.table import Table
-from caveat.table.members import Members
-from caveat.table.per_group import group_tables, joined_tables
+from caveat.table.grouping import group_tables, joined_tables
+from caveat.table.linked import Members
 
 PEOPLE = Table.from_frame(
     {

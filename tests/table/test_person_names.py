@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from caveat.table._person_names import share_of_names
+from caveat.table._signs import share_of_names
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,10 @@ from tests.refusals import refused
 
 from caveat.errors import CaveatError
 from caveat.table import ColumnSchema, Kind, Missing, Schema, Table, read, write
-from caveat.table.atomic import check_outputs
 from caveat.table.database import tables_of, write_database
+from caveat.table.drafts import check_outputs
 from caveat.table.files import check_target, write_blocks
-from caveat.table.several import parts_of
+from caveat.table.frames import tables_in
 from caveat.table.source import source_of, without_password
 
 dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi")
@@ -205,7 +205,7 @@ def test_tables_are_listed(people: str) -> None:
     run(people, "CREATE SCHEMA other", "CREATE TABLE other.visits (day integer)")
     try:
         assert tables_of(people) == ["other.visits", "people"]
-        assert [str(p).rpartition("#")[2] for p in parts_of(without_password(people))] == [
+        assert [str(p).rpartition("#")[2] for p in tables_in(without_password(people))] == [
             "other.visits",
             "people",
         ]

@@ -6,7 +6,7 @@ import numpy as np
 
 from caveat.findings import look
 from caveat.table import Table
-from caveat.table.private import PrivateNumbers, chance_alone, remark_on, share_alone
+from caveat.table.cells import PrivateNumbers, chance_alone, remark_on, share_alone
 
 
 def test_shares_are_counted_over_blocks_and_dictionaries() -> None:

@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from caveat.table import Table
-from caveat.table.identifying import judge
-from caveat.table.provenance import Origin, Output, clear, copied_records, joined
+from caveat.table.identifying import Origin, Output, clear, copied_records, joined, judge
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.refusals import refused
 
-from caveat.table.raking import TargetMargin, rake
+from caveat.table.calibration import TargetMargin, rake
 
 SEX, AGE = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
 

@@ -3,8 +3,8 @@
 import numpy as np
 
 from caveat.table import Column, Kind
-from caveat.table.column import Missing
-from caveat.table.rare import K, has_open_vocabulary, rare_levels, units_of_levels
+from caveat.table.identifying import K, has_open_vocabulary, rare_levels, units_of_levels
+from caveat.table.table import Missing
 
 
 def column(cells: list[str | None], kind: Kind = Kind.CATEGORY) -> Column:

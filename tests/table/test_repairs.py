@@ -14,9 +14,8 @@ from caveat.errors import CaveatWarning
 from caveat.findings import look
 from caveat.release.opening import opened
 from caveat.table import Kind, Schema, Table, read, write
-from caveat.table._repairs import distinct, encoding_in
-from caveat.table.file_form import form_of
-from caveat.table.files import read_into
+from caveat.table._scan import distinct, encoding_in
+from caveat.table.files import form_of, read_into
 
 WORDS = (
     "k.A.;k. A.;keine Angabe;nicht erhoben;n/a;NA;-;.;missing;Missing;?;Not_Applicable;sans objet"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from caveat.table import Table, read
-from caveat.table.several import parts_of, write_several
+from caveat.table.frames import tables_in, write_several
 
 
 def test_sheets_and_tables_share_their_file(tmp_path: Path) -> None:
@@ -23,5 +23,5 @@ def test_sheets_and_tables_share_their_file(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.xlsx", "b.csv", "c.sqlite"]
     for name, table in tables.items():
         assert read(tmp_path / name) == table
-    assert parts_of(tmp_path / "a.xlsx") == [tmp_path / "a.xlsx#one", tmp_path / "a.xlsx#two"]
-    assert parts_of(tmp_path / "b.csv") == [tmp_path / "b.csv"]
+    assert tables_in(tmp_path / "a.xlsx") == [tmp_path / "a.xlsx#one", tmp_path / "a.xlsx#two"]
+    assert tables_in(tmp_path / "b.csv") == [tmp_path / "b.csv"]

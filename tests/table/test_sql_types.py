@@ -10,7 +10,7 @@ import pytest
 from tests.refusals import refused
 
 from caveat.table import Column, Table
-from caveat.table._sql_types import cells_of, type_of
+from caveat.table.database import cells_of, type_of
 
 
 def column(cells: list[Any], storage: str = "") -> Column:

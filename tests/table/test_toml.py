@@ -7,7 +7,7 @@ import tomllib
 
 import pytest
 
-from caveat.table.toml import loads
+from caveat.table.files import loads
 
 
 @pytest.mark.parametrize(

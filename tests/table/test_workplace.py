@@ -14,11 +14,11 @@ from tests.refusals import refused
 
 from caveat.stopping import UNFINISHED
 from caveat.table.drafts import DAY
-from caveat.table.workplace import PREFIX, workplace
+from caveat.table.frames import PREFIX, workplace
 
 STAYS = """
 import sys, time
-from caveat.table.workplace import workplace
+from caveat.table.frames import workplace
 with workplace() as folder:
     (folder / "data.parquet").write_text("confidential")
     print(folder, flush=True)

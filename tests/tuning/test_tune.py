@@ -16,8 +16,8 @@ from caveat.cli import app
 from caveat.cluster import running_on, threads
 from caveat.datasets import buyer_beware, survey
 from caveat.errors import CaveatError
-from caveat.spec.spec import Document, read_tune
-from caveat.spec.tuning import TuneSpec
+from caveat.spec.document import Document
+from caveat.spec.spec import TuneSpec, read_tune
 from caveat.table import Table, write
 from caveat.tuning import Question, Setting, bench, risk_utility_map, settings_of, tune
 from caveat.tuning.bench import Point, Workbench

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from caveat.table.column import smallest_unsigned
+from caveat.table.table import smallest_unsigned
 from caveat.utility import crossing
 from caveat.utility.crossing import count_tables
 from caveat.utility.pair import Category

@@ -13,7 +13,7 @@ from scipy import stats
 from tests.refusals import refused
 
 from caveat.table import Table
-from caveat.table.encode import LARGEST, SMALLEST
+from caveat.table.coding import LARGEST, SMALLEST
 from caveat.utility import WeightedPair, associations, variables
 from caveat.utility.associations import association_matrix, kendall_difference, pca_ks
 from caveat.utility.variables import univariate_error

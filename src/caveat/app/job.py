@@ -96,7 +96,7 @@ def main(kind: str, folder: Path) -> None:
             warnings.simplefilter("always", CaveatWarning)
             journal.say("working", pid=os.getpid(), share=0.0)
             left = KINDS[kind](folder, journal.said["asked"], journal.tell)
-        from caveat.table.atomic import write_text
+        from caveat.table.drafts import write_text
 
         text = result_text(left)
         write_text(state / f"{kind}-result.json", text, confidential=True, force=True)

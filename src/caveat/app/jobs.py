@@ -21,8 +21,7 @@ from caveat.app.pages import Project
 from caveat.documents import path_below
 from caveat.errors import CaveatError
 from caveat.release.job_files import FORMAT, read_job, read_result, remove_links
-from caveat.table.atomic import write_text
-from caveat.table.drafts import is_abandoned, open_private
+from caveat.table.drafts import is_abandoned, open_private, write_text
 
 __all__ = ["FORMAT", "cancel", "job_of", "result_of", "start"]
 

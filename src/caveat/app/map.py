@@ -20,9 +20,9 @@ from caveat.app import aside, jobs
 from caveat.app.pages import form_of, page, project_of, sha256, stamp
 from caveat.app.steps import save, shown
 from caveat.evidence.manifest import EVIDENCE, SPEC
-from caveat.spec.edit import content_of, edited, entry_in
+from caveat.spec._kinds import Entry
+from caveat.spec.document import content_of, edited, entry_in
 from caveat.spec.forms import DIAL, mapped, unmapped
-from caveat.spec.lines import Entry
 
 __all__ = ["ROUTES"]
 

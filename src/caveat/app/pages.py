@@ -18,7 +18,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from caveat.app.guard import is_same, secret
 from caveat.errors import CaveatError
 from caveat.evidence.manifest import INSIDE, MANIFEST
-from caveat.spec.edit import content_of, entry_in
+from caveat.spec.document import content_of, entry_in
 from caveat.spec.forms import Form
 
 __all__ = [

@@ -17,10 +17,8 @@ from caveat.app import jobs
 from caveat.app.pages import HERE, SPEC, STATE, Project, check_csrf, folder_of, form_of, go, page
 from caveat.errors import CaveatError
 from caveat.evidence.manifest import MANIFEST
-from caveat.table.atomic import give_name
-from caveat.table.drafts import draft_of
-from caveat.table.formats import files_in, readable
-from caveat.table.source import entries_in
+from caveat.table.drafts import draft_of, give_name
+from caveat.table.source import entries_in, files_in, readable
 
 __all__ = ["ROUTES", "new_project", "projects_in"]
 

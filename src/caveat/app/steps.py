@@ -17,11 +17,10 @@ from caveat.app import jobs
 from caveat.app.pages import Form, Project, form_of, go, page, project_of, sha256
 from caveat.errors import CaveatError
 from caveat.spec import forms
-from caveat.spec.decisions import choices, decide, how_made, is_released, state_of
-from caveat.spec.document import Document
-from caveat.spec.edit import content_of, differing
-from caveat.spec.stored import stored_table
-from caveat.table.atomic import write_text
+from caveat.spec._kinds import stored_table
+from caveat.spec.document import Document, content_of, differing
+from caveat.spec.forms import choices, decide, how_made, is_released, state_of
+from caveat.table.drafts import write_text
 
 __all__ = ["ROUTES", "checked", "mistakes_in"]
 

@@ -20,9 +20,8 @@ from caveat.attack.worlds import Worlds
 from caveat.cluster import Workers, workers_now
 from caveat.cluster.sharing import Kept, shared_folder
 from caveat.synthesis.store import load_plan, save_plan
-from caveat.table.array_files import open_array
-from caveat.table.atomic import unwritable
-from caveat.table.code_files import open_code_files, write_code_files
+from caveat.table.code_files import open_array, open_code_files, write_code_files
+from caveat.table.drafts import unwritable
 
 __all__ = ["each_value", "each_without", "forget_worlds", "one_batch"]
 

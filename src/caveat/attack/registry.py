@@ -22,7 +22,7 @@ from caveat.notes import Note
 from caveat.registry import Registry
 from caveat.risk.measure import register as register_measures
 from caveat.table import Table, align
-from caveat.table.overlap import refuse_other_table
+from caveat.table.align import refuse_other_table
 
 __all__ = ["ATTACKS", "attacks_of", "register", "run_attack"]
 

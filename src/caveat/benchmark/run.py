@@ -21,15 +21,15 @@ from caveat.progress import Progress
 from caveat.release.collect import entries_of
 from caveat.release.content import described_inputs, software
 from caveat.release.material import hold_out
-from caveat.spec.benchmark import (
+from caveat.spec.data_entries import folder_to_write
+from caveat.spec.draft_spec import (
     BenchmarkSpec,
     GeneratorSpec,
     commands_of,
     refuse_commands,
 )
-from caveat.spec.output import folder_to_write
 from caveat.table import drafts
-from caveat.table.atomic import make_folder, write_text
+from caveat.table.drafts import make_folder, write_text
 from caveat.table.identifying import judge
 
 __all__ = ["Benchmark", "Comparison"]

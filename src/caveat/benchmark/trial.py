@@ -33,12 +33,10 @@ from caveat.release.material import Material
 from caveat.release.run import Run, seconds_of
 from caveat.release.steps import Steps
 from caveat.seeds import Stream, child_seed
-from caveat.spec.benchmark import BenchmarkSpec, GeneratorSpec
-from caveat.spec.draft_spec import draft_files, with_plan
+from caveat.spec.draft_spec import BenchmarkSpec, GeneratorSpec, draft_files, with_plan
 from caveat.synthesis.methods import METHODS
 from caveat.table import Table
-from caveat.table.identifying import Judgement
-from caveat.table.provenance import Output
+from caveat.table.identifying import Judgement, Output
 
 __all__ = ["TRIAL", "Split", "Trial", "carry_out", "generator_for", "key_of", "read_trial"]
 

@@ -12,7 +12,7 @@ import vl_convert
 
 from caveat.charts.style import CONFIG, GREY, Key, draw
 from caveat.errors import CaveatError
-from caveat.table.atomic import atomic_output
+from caveat.table.drafts import atomic_output
 
 __all__ = ["FORMATS", "on_page", "save", "scripts", "titled"]
 

@@ -20,7 +20,7 @@ from caveat.cli.hosts import with_hosts
 from caveat.cli.reading import Reader, column_numbers
 from caveat.errors import CaveatError
 from caveat.registry import is_extended
-from caveat.table.atomic import check_outputs
+from caveat.table.drafts import check_outputs
 
 if TYPE_CHECKING:
     from caveat.attack.entry import Attack, Option

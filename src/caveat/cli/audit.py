@@ -15,7 +15,7 @@ from caveat.cli.cluster import ClusterOption, WorkOption, code_folders, on_clust
 from caveat.cli.reading import Reader, column_numbers
 from caveat.errors import CaveatError
 from caveat.table import Table, write
-from caveat.table.atomic import check_outputs, write_text
+from caveat.table.drafts import check_outputs, write_text
 from caveat.table.grouping import Groups
 
 if TYPE_CHECKING:

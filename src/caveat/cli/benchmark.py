@@ -45,7 +45,7 @@ def benchmark(
     """
     check_file(spec)
     from caveat.benchmark import Benchmark
-    from caveat.spec.benchmark import commands_of
+    from caveat.spec.draft_spec import commands_of
 
     compared = Benchmark.from_toml(spec)
     for command in commands_of(compared.spec.generators) if allow_command else ():

@@ -11,11 +11,11 @@ import typer
 
 from caveat.cli import console
 from caveat.errors import CaveatError
-from caveat.table.atomic import check_outputs, status
+from caveat.table.drafts import check_outputs, status
 
 if TYPE_CHECKING:
     from caveat.outputs.finding import Checked
-    from caveat.spec.output_rules import OutputRules
+    from caveat.spec.data_entries import OutputRules
 
 __all__ = ["check"]
 
@@ -81,7 +81,7 @@ def check(
         inputs.append(ledger)
     from caveat.outputs.sacro import check_names
     from caveat.release.folder import check_target
-    from caveat.spec.output_rules import OutputRules
+    from caveat.spec.data_entries import OutputRules
 
     if results is not None:
         check_names(files)
@@ -139,7 +139,7 @@ def _write(
 ) -> None:
     from caveat.outputs.sacro import RESULTS, write_results
     from caveat.release.folder import release_folder, write_manifest
-    from caveat.table.provenance import Output
+    from caveat.table.identifying import Output
 
     # The folder of a run has a manifest too, and is not ours to replace.
     if folder.is_dir() and any(folder.iterdir()) and not (folder / RESULTS).exists():

@@ -13,7 +13,7 @@ import typer
 from caveat.cluster import running_on, workers_of
 from caveat.cluster.address import work_folder
 from caveat.table.code_files import CodeFiles
-from caveat.table.workplace import workplace
+from caveat.table.frames import workplace
 
 __all__ = ["ClusterOption", "WorkOption", "code_folders", "on_cluster"]
 

@@ -89,7 +89,7 @@ class _Commands(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the arguments; a database server that stands among them is named by the user."""
-        from caveat.table.hosts import allow_source
+        from caveat.table.source import allow_source
 
         for argument in args:
             if "postgres" in argument.lower():

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from caveat.cli import console
 from caveat.cli.reading import Reader
-from caveat.table.atomic import check_outputs, make_folder, write_text
+from caveat.table.drafts import check_outputs, make_folder, write_text
 from caveat.units import printed
 
 if TYPE_CHECKING:

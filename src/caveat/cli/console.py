@@ -25,7 +25,7 @@ from rich.text import Text
 from caveat.errors import CaveatWarning, commands_in
 
 if TYPE_CHECKING:
-    from caveat.table.provenance import Clearance
+    from caveat.table.identifying import Clearance
 
 __all__ = [
     "announce",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from caveat.cli import console
-from caveat.table.atomic import check_outputs, write_text
+from caveat.table.drafts import check_outputs, write_text
 from caveat.table.files import check_target, write
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from caveat.cli import console
 from caveat.cli.reading import check_file
 from caveat.errors import CaveatError
 from caveat.evidence.manifest import EVIDENCE, MANIFEST, SPEC
-from caveat.table.atomic import check_outputs, write_text
+from caveat.table.drafts import check_outputs, write_text
 
 __all__ = ["explain"]
 

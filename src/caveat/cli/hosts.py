@@ -37,7 +37,7 @@ def with_hosts(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def allowed(*arguments: Any, allow_host: list[str] | None, **options: Any) -> None:
         if allow_host:
-            from caveat.table.hosts import allow_host as allow
+            from caveat.table.source import allow_host as allow
 
             allow(*allow_host)
         command(*arguments, **options)
@@ -54,8 +54,7 @@ def ask_for_hosts(document: Document) -> None:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return
     from caveat.spec.forms import servers_of
-    from caveat.table.hosts import allow_host, hosts_to_allow
-    from caveat.table.source import source_of
+    from caveat.table.source import allow_host, hosts_to_allow, source_of
 
     for name in servers_of(document.content):
         source = source_of(name)

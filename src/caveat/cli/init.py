@@ -16,12 +16,12 @@ from caveat.cli import console
 from caveat.cli.reading import seen_from
 from caveat.errors import CaveatError, hint
 from caveat.table import Table, read
-from caveat.table.atomic import check_output, write_text
-from caveat.table.formats import readable
+from caveat.table.drafts import check_output, write_text
+from caveat.table.source import readable
 
 if TYPE_CHECKING:
     from caveat.findings import Profile
-    from caveat.spec.answers import Answers, Most
+    from caveat.spec.forms import Answers, Most
 
 __all__ = ["init"]
 
@@ -47,7 +47,7 @@ def init(
         target = out.with_name(SCHEMA)
         check_output(target, force=force, inputs=[data])
         # The specification knows every room: seconds that `caveat --help` does not need.
-        from caveat.spec.schema import json_schema
+        from caveat.spec.entries import json_schema
 
         write_text(
             target, json.dumps(json_schema(), indent=2) + "\n", confidential=False, force=force
@@ -105,8 +105,9 @@ def _data(given: Path | None) -> tuple[Table, Path]:
 
 def _ask(profile: Profile, title: str) -> Answers:
     """Ask what the look cannot know."""
-    from caveat.spec.answers import ATTRIBUTES, DISCLOSURE, MEMBERSHIP, Answers, candidates
+    from caveat.findings.keys import candidates
     from caveat.spec.data_entries import ACCESS
+    from caveat.spec.forms import ATTRIBUTES, DISCLOSURE, MEMBERSHIP, Answers
     from caveat.spec.starter import released, usual_share
 
     groups = _groups(profile)

@@ -18,8 +18,7 @@ from rich.text import Text
 from caveat.cli import console
 from caveat.cli.reading import Reader, seen_from
 from caveat.errors import CaveatError
-from caveat.findings.catalogue import CATALOGUE
-from caveat.findings.decisions import (
+from caveat.findings.keys import (
     MOST_DECISIONS,
     further_findings,
     heading,
@@ -27,6 +26,7 @@ from caveat.findings.decisions import (
     settled_decisions,
 )
 from caveat.findings.profile import (
+    CATALOGUE,
     ColumnProfile,
     Finding,
     Profile,
@@ -37,14 +37,13 @@ from caveat.findings.profile import (
     shown,
 )
 from caveat.table import Schema, Table
-from caveat.table.atomic import check_outputs, write_text
-from caveat.table.formats import has_labels
-from caveat.table.several import parts_of
-from caveat.table.source import name_of
+from caveat.table.drafts import check_outputs, write_text
+from caveat.table.frames import tables_in
+from caveat.table.source import has_labels, name_of
 from caveat.table.source import shown as shown_path
 
 if TYPE_CHECKING:
-    from caveat.findings.links import Links
+    from caveat.findings.keys import Links
     from caveat.spec.codebook import Codebook, Held
 
 __all__ = ["look"]
@@ -99,7 +98,7 @@ def look(
     reader = Reader.of(schema, delimiter=delimiter, decimal=decimal, encoding=encoding)
     reader = replace(reader, quiet=True)  # the findings say it
     check_outputs([json_path, out], force=force, inputs=reader.inputs)
-    file = [part for path in file for part in parts_of(path)]
+    file = [part for path in file for part in tables_in(path)]
     if len(file) == 1:
         found, text = _look_at_one(
             file[0], reader, codebook, out, quiet=json_to == "-", every=every
@@ -208,8 +207,8 @@ def _look_at_several(
         )
     tables = {name: reader.release(path) for name, path in named.items()}
     from caveat.findings import look as look_at
-    from caveat.findings.links import find_links
-    from caveat.spec.starter_tables import starter_of_tables
+    from caveat.findings.keys import find_links
+    from caveat.spec.starter import starter_of_tables
 
     profiles = {name: look_at(table) for name, table in tables.items()}
     links = find_links(tables)

@@ -13,8 +13,8 @@ from caveat.attack.registry import run_attack
 from caveat.cli import console
 from caveat.risk import MEASURES
 from caveat.table import Table
-from caveat.table.atomic import write_text
-from caveat.table.overlap import RIGHT_FILE
+from caveat.table.align import RIGHT_FILE
+from caveat.table.drafts import write_text
 from caveat.units import printed
 
 __all__ = ["attack_with_the_release", "show"]

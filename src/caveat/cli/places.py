@@ -17,10 +17,9 @@ from caveat.cli.reading import Reader
 from caveat.errors import CaveatError, hint
 from caveat.seeds import ReleaseKey
 from caveat.table import Table
-from caveat.table.atomic import check_outputs, write_text
+from caveat.table.drafts import check_outputs, write_text
 from caveat.table.files import check_target, write
-from caveat.table.identifying import CODES, judge
-from caveat.table.provenance import Origin, Output, clear, copied_records
+from caveat.table.identifying import CODES, Origin, Output, clear, copied_records, judge
 
 if TYPE_CHECKING:
     from caveat.table.coordinates import Floats

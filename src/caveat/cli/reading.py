@@ -18,10 +18,10 @@ from caveat.table.files import read_into
 from caveat.table.source import shown, source_of
 
 if TYPE_CHECKING:
-    from caveat.spec.spec import Document
-    from caveat.spec.tables import TableSpec
+    from caveat.spec.data_entries import TableSpec
+    from caveat.spec.document import Document
     from caveat.table.code_files import CodeFiles
-    from caveat.table.file_form import TextForm
+    from caveat.table.files import TextForm
     from caveat.table.grouping import Groups
     from caveat.table.linked import Linked
 
@@ -78,9 +78,9 @@ class Reader:
 
         check_file(specification, *PARTS)
         # The specification knows every room: seconds that `caveat --help` does not need.
-        from caveat.spec.privacy import with_budget
-        from caveat.spec.spec import Document, read_parts
-        from caveat.spec.tables import margin_files, read_groups, read_tables
+        from caveat.spec.data_entries import margin_files, read_groups, read_tables
+        from caveat.spec.document import Document
+        from caveat.spec.spec import read_parts, with_budget
 
         document = Document.read(specification)
         data, schema, synthesis = read_parts(document)
@@ -98,7 +98,7 @@ class Reader:
 
     def linked(self) -> Linked:
         """Read the tables of ``[tables]``, checked."""
-        from caveat.spec.tables import read_linked
+        from caveat.spec.data_entries import read_linked
 
         assert self.document is not None
         linked = read_linked(self.document, self.tables, self.form)
@@ -116,7 +116,7 @@ class Reader:
         """The rows that ``[release]`` asks for, if it does."""
         if self.document is None:
             return None
-        from caveat.spec.release_rows import read_rows
+        from caveat.spec.data_entries import read_rows
 
         return read_rows(self.document)
 
@@ -141,7 +141,7 @@ class Reader:
 
     def text_form(self, path: Path) -> TextForm:
         """Return the form of a text file, so that others are written in it."""
-        from caveat.table.file_form import form_of
+        from caveat.table.files import form_of
 
         return form_of(path, self.schema, **self.form)
 
@@ -173,8 +173,8 @@ def check_file(specification: Path, *sections: str) -> None:
     together, and whether the data fit, is found out later. The stored table is enough for that,
     unless a program has added to the tables of Caveat: then the entries are held against these.
     """
+    from caveat.spec._kinds import stored_table
     from caveat.spec.document import Document
-    from caveat.spec.stored import stored_table
 
     document = Document.read(specification)
     ask_for_hosts(document)

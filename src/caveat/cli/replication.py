@@ -10,7 +10,7 @@ import typer
 
 from caveat.cli import console
 from caveat.cli.reading import Reader
-from caveat.table.atomic import check_outputs, write_text
+from caveat.table.drafts import check_outputs, write_text
 
 __all__ = ["replication"]
 

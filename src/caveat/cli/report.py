@@ -13,7 +13,7 @@ from caveat.documents import path_below
 from caveat.errors import CaveatError
 from caveat.evidence import decision_beside, read
 from caveat.evidence.manifest import EVIDENCE, INSIDE, PUBLIC, is_listed, list_again
-from caveat.table.atomic import check_output, write_text
+from caveat.table.drafts import check_output, write_text
 
 __all__ = ["report"]
 

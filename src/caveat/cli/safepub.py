@@ -12,13 +12,13 @@ import typer
 from caveat.cli import console
 from caveat.cli.reading import Reader
 from caveat.table import Kind
-from caveat.table.atomic import check_outputs
+from caveat.table.drafts import check_outputs
 from caveat.table.files import check_target, write
-from caveat.table.provenance import Clearance, Origin, Output, clear
+from caveat.table.identifying import Clearance, Origin, Output, clear
 
 if TYPE_CHECKING:
     from caveat.protect import Protected
-    from caveat.spec.safepub import SafepubSpec
+    from caveat.spec.tables_spec import SafepubSpec
 
 __all__ = ["safepub"]
 
@@ -49,7 +49,7 @@ def safepub(
     reader = Reader.of(spec)
     check_outputs([out], force=force, inputs=reader.inputs)
     from caveat.protect import safepub as release
-    from caveat.spec.safepub import SafepubSpec
+    from caveat.spec.tables_spec import SafepubSpec
 
     assert reader.document is not None
     told = SafepubSpec.from_document(reader.document)

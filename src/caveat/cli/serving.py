@@ -13,7 +13,7 @@ import typer
 from caveat import stopping
 from caveat.cli import console
 from caveat.errors import CaveatError
-from caveat.table.extras import load_extra
+from caveat.table.source import load_extra
 
 __all__ = ["serve"]
 

@@ -13,8 +13,7 @@ from caveat.cli.reading import Reader
 from caveat.cli.strong import watched, write_lines
 from caveat.errors import CaveatError
 from caveat.generators import Generator, Setting, generator_of
-from caveat.spec.benchmark import GeneratorSpec, refuse_commands
-from caveat.spec.draft_spec import with_plan
+from caveat.spec.draft_spec import GeneratorSpec, refuse_commands, with_plan
 
 __all__ = ["attack_by_simulation"]
 

@@ -21,7 +21,7 @@ from caveat.cli.reading import Reader
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.synthesis import load
 from caveat.table import Table, write
-from caveat.table.atomic import write_text
+from caveat.table.drafts import write_text
 
 __all__ = ["attack_with_the_generator", "watched", "write_lines"]
 

@@ -26,15 +26,14 @@ from caveat.cli.synth_output import Output
 from caveat.errors import CaveatError
 from caveat.seeds import is_guessable
 from caveat.stopping import going_on_from
-from caveat.table import Kind, Table, provenance
-from caveat.table.atomic import check_outputs, make_folder
+from caveat.table import Kind, Table, identifying
+from caveat.table.cells import PrivateNumbers, remark_on
 from caveat.table.code_files import CodeFiles
+from caveat.table.drafts import check_outputs, make_folder
+from caveat.table.frames import workplace
 from caveat.table.grouping import Groups
-from caveat.table.identifying import judge
-from caveat.table.private import PrivateNumbers, remark_on
-from caveat.table.provenance import clear
+from caveat.table.identifying import clear, judge
 from caveat.table.source import shown
-from caveat.table.workplace import workplace
 
 if TYPE_CHECKING:
     from caveat.release.data_dictionary import Released
@@ -174,7 +173,7 @@ def synth(
     console.verdict("what was written", clear(released))
 
 
-def _origins(fitted: Model | GroupModel, reader: Reader, table: Table) -> provenance.Output:
+def _origins(fitted: Model | GroupModel, reader: Reader, table: Table) -> identifying.Output:
     """Return where the columns of the copies, and of what describes them, come from."""
     from caveat.synthesis.leaving_out import release_output
     from caveat.synthesis.linked import GroupModel
@@ -280,7 +279,7 @@ def _named(specification: Path, other: Path | None) -> tuple[Reader, Path]:
 def _number(fitted: Model, table: Table, rows: int | Literal["population"] | None) -> int:
     """Return the rows of a copy; a population has as many as the weights stand for."""
     if rows == "population":
-        from caveat.spec.release_rows import population_of
+        from caveat.spec.data_entries import population_of
 
         return population_of(table, fitted.plan.weights)
     return fitted.n_rows if rows is None else rows

@@ -13,18 +13,16 @@ from caveat.cli.reading import Reader
 from caveat.errors import CaveatError
 from caveat.seeds import TRIAL, is_guessable
 from caveat.table import Table, write
-from caveat.table.file_form import TextForm
-from caveat.table.identifying import judge
-from caveat.table.linked import Linked
-from caveat.table.members import without_keys
-from caveat.table.private import PrivateNumbers, remark_on
-from caveat.table.provenance import Origin, Output, clear, joined
-from caveat.table.several import write_several
+from caveat.table.cells import PrivateNumbers, remark_on
+from caveat.table.files import TextForm
+from caveat.table.frames import write_several
+from caveat.table.identifying import Origin, Output, clear, joined, judge
+from caveat.table.linked import Linked, without_keys
 from caveat.table.source import file_of, shown, source_of
 
 if TYPE_CHECKING:
     from caveat.release.data_dictionary import Released
-    from caveat.spec.tables import TableSpec
+    from caveat.spec.data_entries import TableSpec
     from caveat.synthesis import Model, Plan
     from caveat.synthesis.linked import GroupModel, LinkedModel, LinkedPlan
 
@@ -231,7 +229,7 @@ def _rows(
             code="spec.entry.conflict",
         )
     if rows == "population":
-        from caveat.spec.release_rows import population_of
+        from caveat.spec.data_entries import population_of
 
         return {tops[0]: population_of(linked.tables[tops[0]], weights)}
     return {tops[0]: rows}
@@ -246,7 +244,7 @@ def _write_folder(
     notice: str,
 ) -> None:
     from caveat.release.folder import release_folder, write_manifest
-    from caveat.spec.tables import forms_of
+    from caveat.spec.data_entries import forms_of
 
     with (
         console.notes(),

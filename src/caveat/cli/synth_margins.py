@@ -10,7 +10,7 @@ from caveat.cli import console
 
 if TYPE_CHECKING:
     from caveat.synthesis import Model
-    from caveat.table.provenance import Output
+    from caveat.table.identifying import Output
 
 __all__ = ["tables_folder", "write_source"]
 

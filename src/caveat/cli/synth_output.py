@@ -11,10 +11,9 @@ from typing import Any
 from caveat.cli import console
 from caveat.cli.synth_groups import targets_of
 from caveat.table import Table
-from caveat.table.atomic import check_outputs
-from caveat.table.drafts import make_private
+from caveat.table.drafts import check_outputs, make_private
 from caveat.table.files import check_target, write_blocks
-from caveat.table.partitions import write_parts
+from caveat.table.frames import write_parts
 from caveat.table.source import without_password
 
 __all__ = ["Output"]

@@ -15,9 +15,9 @@ from caveat.cli.reading import Reader
 from caveat.errors import CaveatError
 from caveat.seeds import TRIAL
 from caveat.table import Table
-from caveat.table.atomic import check_outputs, make_folder, write_text
+from caveat.table.drafts import check_outputs, make_folder, write_text
 from caveat.table.files import write
-from caveat.table.provenance import Output, clear, joined
+from caveat.table.identifying import Output, clear, joined
 
 if TYPE_CHECKING:
     from caveat.outputs.publication import Inner, Publication

@@ -15,7 +15,7 @@ from caveat.cli.cluster import ClusterOption, WorkOption, code_folders, on_clust
 from caveat.cli.reading import Reader, check_file
 from caveat.errors import CaveatError
 from caveat.stopping import going_on_from
-from caveat.table.atomic import check_output, check_outputs, write_text
+from caveat.table.drafts import check_output, check_outputs, write_text
 from caveat.units import printed
 
 if TYPE_CHECKING:
@@ -54,7 +54,8 @@ def tune(
     check_output(memory, force=True, inputs=[spec, data])
     check_file(spec, "synthesis", "tune")
     from caveat.charts import save
-    from caveat.spec.spec import Document, read_tune
+    from caveat.spec.document import Document
+    from caveat.spec.spec import read_tune
     from caveat.tuning.tune import tune as run_tune
 
     search = read_tune(Document.read(spec))

@@ -10,7 +10,7 @@ from typing import Any
 
 from caveat.cluster.workers import Workers
 from caveat.errors import CaveatError
-from caveat.table.workplace import workplace
+from caveat.table.frames import workplace
 
 __all__ = ["Kept", "shared_folder"]
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from caveat.documents import parse, read_bytes
 from caveat.errors import CaveatError
-from caveat.table.atomic import write_text
+from caveat.table.drafts import write_text
 
 __all__ = [
     "FORMAT",

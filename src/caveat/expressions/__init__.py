@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from caveat.expressions.design import Categories, design
-from caveat.expressions.expression import Expression
-from caveat.expressions.formula import Formula
+from caveat.expressions.expression import Categories, Expression, Formula, design
 from caveat.expressions.parser import FUNCTIONS
 
 __all__ = ["FUNCTIONS", "Categories", "Expression", "Formula", "design"]

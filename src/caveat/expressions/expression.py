@@ -1,24 +1,14 @@
-"""Expressions over columns: formulas of derived columns, conditions of rules, edit rules.
-
-The language is a small one: arithmetic, comparisons, ``and``, ``or``, ``not``, ``in`` and a few
-functions. It is parsed by us and never executed. Comparisons with constants are made level by
-level, so that they cost as much as the dictionary of a column, not as its cells.
-
-A comparison with a missing cell is false, but ``!=`` and ``not in`` are true; arithmetic with a
-missing cell is missing; ``missing(x)`` asks.
-
-Where rows belong to groups, ``sum(x)``, ``mean(x)``, ``count(c)``, ``any(c)`` and ``all(c)`` are of
-all rows of a group and have the same value in each of them. Missing cells do not count.
-"""
+"""Expressions over columns, model formulas, and the design matrix of a formula."""
 
 from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import Any
+from itertools import combinations, product
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,14 +26,12 @@ from caveat.expressions.parser import (
     Name,
     Node,
     Parser,
+    Place,
     Unary,
     names_in,
     parts,
 )
-from caveat.expressions.tokens import Place
 from caveat.table import Column, Kind
-
-__all__ = ["Evaluation", "Expression"]
 
 SIGNS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
@@ -407,3 +395,371 @@ def _is_code(code: Any, value: Any, column: Column) -> bool:
     if code is None:
         return False
     return bool(code == value) or (column.levels.dtype == object and str(code) == str(value))
+
+
+# -------------------------------------------------------------------------------------------------
+# Model formulas: ``poisson: children ~ age * sex`` as a response and a list of terms.
+#
+# The algebra is the usual one: ``a * b`` is ``a + b + a:b``, ``(a + b + c) ** 2`` has all terms
+# up to two-way, ``- a`` takes a term away, ``- 1`` or ``+ 0`` the intercept. Within a function
+# signs are arithmetic: ``log(income + 1)``, ``I(age ** 2)``.
+
+
+Term = tuple[str, ...]
+"""The factors of a term as they are written; the intercept has none."""
+
+MOST_TERMS = 500
+MOST_FACTORS = 6  # of one term: the codings of its margins double with each
+UNREADABLE = (
+    "the model cannot be read",
+    "write it as 'income ~ age + sex', quote odd names as Q('name')",
+)
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A parsed model formula.
+
+    Parameters
+    ----------
+    family
+        What stands before the colon; "" if nothing does.
+    text
+        What stands behind it.
+    response
+        The response as it is written.
+    terms
+        The terms in the order of the formula, the intercept first if there is one.
+    factors
+        What the factors and the response mean.
+
+    Examples
+    --------
+    >>> formula = Formula.parse("income ~ age * C(region) - age")
+    >>> formula.response, formula.terms
+    ('income', ((), ('C(region)',), ('age', 'C(region)')))
+    >>> formula.columns
+    ('income', 'age', 'region')
+    """
+
+    family: str
+    text: str
+    response: str
+    terms: tuple[Term, ...]
+    factors: Mapping[str, Node]
+
+    @classmethod
+    def parse(cls, text: str) -> Formula:
+        """Read a formula, with or without a family before it."""
+        place = Place("model", text)
+        parser = Parser(place, formula=True, unreadable=UNREADABLE)
+        tokens = parser.tokens
+        tildes = [i for i, token in enumerate(tokens) if token.is_word("~")]
+        family = ""
+        if tokens[0].kind == "name" and tokens[1].is_word(":"):
+            family, parser.at = tokens[0].written, 2
+        if not tildes or tildes[0] <= parser.at:
+            raise place.error("a model is a formula", "write 'income ~ age + sex'")
+        start = tokens[parser.at].start
+        response = parser.expression()
+        if not parser.take("~"):
+            raise parser.unexpected()
+        if not isinstance(response, Name | Call) or not [*names_in(response)]:
+            raise place.error(
+                "the response is neither a column nor a function of columns",
+                "write 'income ~ age' or 'log(income) ~ age'",
+                code="expression.response.type",
+            )
+        algebra = _Algebra(place)
+        found = algebra.of(parser.whole())
+        terms = found.terms if found.intercept is False else ((), *found.terms)
+        factors = {response.written: response, **algebra.factors}
+        for node in factors.values():
+            Evaluation({}, place).try_constants(node)
+        return cls(family, text[start:].strip(), response.written, terms, factors)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns, the response first."""
+        return self._columns(asked=True)
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """Names of the columns that must not be missing: all but those inside ``missing()``."""
+        return self._columns(asked=False)
+
+    def _columns(self, *, asked: bool) -> tuple[str, ...]:
+        names = (n for node in self.factors.values() for n in names_in(node, asked=asked))
+        return tuple(dict.fromkeys(names))
+
+    def column(self, factor: str) -> str | None:
+        """Return the column that a factor is, as it is or in ``C()``; None for other functions."""
+        node = self.factors[factor]
+        if isinstance(node, Call) and node.function == "C":
+            node = node.arguments[0]
+        return node.name if isinstance(node, Name) else None
+
+    def is_category(self, factor: str) -> bool:
+        """Whether a factor is marked as a category by ``C()``."""
+        node = self.factors[factor]
+        return isinstance(node, Call) and node.function == "C"
+
+    def compute(self, factor: str, columns: Mapping[str, Column]) -> NDArray[Any]:
+        """Return what a function has for each row: numbers or truth values."""
+        node = self.factors[factor]
+        if isinstance(node, Call) and node.function == "I":
+            node = node.arguments[0]
+        return Evaluation(columns, Place("model", self.text)).rows(node)
+
+
+class _Sum(NamedTuple):
+    """Terms, and whether the intercept was asked for (True), taken away (False) or neither."""
+
+    terms: tuple[Term, ...] = ()
+    intercept: bool | None = None
+
+
+class _Algebra:
+    """Turns the tree of a formula into terms."""
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self.factors: dict[str, Node] = {}
+
+    def of(self, node: Node) -> _Sum:
+        match node:
+            case Constant(value=0 | 1) if not isinstance(node.value, bool):
+                return _Sum(intercept=bool(node.value))
+            case Name() | Call():
+                if not [*names_in(node)]:
+                    raise self.place.error(
+                        f"{node.written} names no column",
+                        "name one",
+                        code="expression.column.absent",
+                    )
+                self.factors[node.written] = node
+                return _Sum(((node.written,),))
+            case Unary(sign="+"):
+                return self.of(node.operand)
+            case Unary(sign="-", operand=Constant()):
+                return self._minus(_Sum(), self.of(node.operand))
+            case Chain(signs=("**",)):
+                return self._power(*node.operands)
+            case Chain(signs=(sign, *_)) if sign in ("+", "-", "*", ":"):
+                total = self.of(node.operands[0])
+                for sign, part in zip(node.signs, node.operands[1:], strict=True):
+                    total = self._join(total, sign, self.of(part))
+                return total
+        raise self.place.error(
+            "only + - * : ** join terms, with columns, functions, 0 and 1 between them",
+            "put arithmetic into I(): I(age / 10)",
+            code="expression.formula.unsupported",
+        )
+
+    def _join(self, left: _Sum, sign: str, right: _Sum) -> _Sum:
+        if sign == "+":
+            said = left.intercept if right.intercept is None else right.intercept
+            return _Sum(self._known(left.terms + right.terms), said)
+        if sign == "-":
+            return self._minus(left, right)
+        if left.intercept is not None or right.intercept is not None:
+            raise self.place.error(
+                "0 and 1 take no part in interactions",
+                "remove them",
+                code="expression.formula.unsupported",
+            )
+        both = self._interaction(left.terms, right.terms)
+        return _Sum(self._known(left.terms + right.terms + both) if sign == "*" else both)
+
+    def _minus(self, left: _Sum, right: _Sum) -> _Sum:
+        gone = {frozenset(term) for term in right.terms}
+        kept = tuple(term for term in left.terms if frozenset(term) not in gone)
+        return _Sum(kept, left.intercept if right.intercept is None else not right.intercept)
+
+    def _power(self, base: Node, exponent: Node) -> _Sum:
+        terms, intercept = self.of(base)
+        power = exponent.value if isinstance(exponent, Constant) else 0
+        if not isinstance(power, int) or power < 1 or intercept is not None:
+            raise self.place.error(
+                "** takes terms and a whole number",
+                "write (age + sex + region) ** 2",
+                code="expression.argument.type",
+            )
+        every = step = terms
+        for _ in range(1, min(power, len(terms))):
+            step = self._interaction(terms, step)
+            every = self._known(every + step)
+        return _Sum(every)
+
+    def _interaction(self, left: Sequence[Term], right: Sequence[Term]) -> tuple[Term, ...]:
+        if len(left) * len(right) > MOST_TERMS**2:
+            raise self._many()
+        terms = self._known([tuple(dict.fromkeys(a + b)) for a in left for b in right])
+        if max(map(len, terms), default=0) > MOST_FACTORS:
+            raise self.place.error(
+                f"a term has more than {MOST_FACTORS} factors",
+                "make it simpler",
+                code="expression.term.too-large",
+            )
+        return terms
+
+    def _known(self, terms: Sequence[Term]) -> tuple[Term, ...]:
+        """Return each term once."""
+        found: dict[frozenset[str], Term] = {}
+        for term in terms:
+            found.setdefault(frozenset(term), term)
+        if len(found) > MOST_TERMS:
+            raise self._many()
+        return tuple(found.values())
+
+    def _many(self) -> CaveatError:
+        return self.place.error(
+            f"it has more than {MOST_TERMS} terms",
+            "make it simpler",
+            code="expression.term.too-many",
+        )
+
+
+# -------------------------------------------------------------------------------------------------
+# The design matrix of a formula: treatment coding, full rank as in R.
+#
+# Terms with the same numeric factors are looked at together. Within them each category of a term
+# is coded by contrasts with its first level where the rest of the term is in the model already,
+# and by all its levels where it is not.
+
+
+MOST_COLUMNS = 2_000
+Floats = NDArray[np.float64]
+Coding = dict[str, bool]
+"""The categories of a part of a term, and whether all levels of each are coded."""
+
+
+@dataclass(frozen=True, eq=False)
+class Categories:
+    """A factor with levels; the code −1 is missing.
+
+    Parameters
+    ----------
+    codes
+        The place of each cell among the levels.
+    levels
+        The levels, the reference first.
+    """
+
+    codes: NDArray[np.int64]
+    levels: tuple[str, ...]
+    __repr__ = without_values
+
+
+Factor = Floats | Categories
+
+
+def design(terms: Sequence[Term], factors: Mapping[str, Factor]) -> tuple[list[str], Floats]:
+    """Return the names of the columns and the matrix.
+
+    Parameters
+    ----------
+    terms
+        The terms of a formula.
+    factors
+        The cells of each factor, none of them missing.
+
+    Examples
+    --------
+    >>> sex = Categories(np.array([0, 1, 1]), ("f", "m"))
+    >>> cells = {"age": np.array([3.0, 4.0, 5.0]), "sex": sex}
+    >>> names, matrix = design([(), ("age",), ("sex",)], cells)
+    >>> names
+    ['Intercept', 'sex[T.m]', 'age']
+    >>> matrix.tolist()
+    [[1.0, 0.0, 3.0], [1.0, 1.0, 4.0], [1.0, 1.0, 5.0]]
+    """
+    coded = [(term, coding) for term, codings in _codings(terms, factors) for coding in codings]
+    width = sum(int(np.prod([len(p) for p in _places(*c, factors)])) for c in coded)
+    if width > MOST_COLUMNS:
+        raise CaveatError(
+            f"the model has {width:,} coefficients",
+            do=f"{MOST_COLUMNS:,} are the most: simplify it",
+            code="expression.coefficient.too-many",
+        )
+    sizes = [len(f.codes if isinstance(f, Categories) else f) for f in factors.values()]
+    names, columns = [], []
+    for term, coding in coded:
+        # The first factor runs fastest, as in R.
+        for backwards in product(*reversed(_places(term, coding, factors))):
+            used = [name for name in term if name in coding or _is_number(factors[name])]
+            label, column = [], np.ones(sizes[0])
+            for name, place in zip(used, reversed(backwards), strict=True):
+                factor = factors[name]
+                if isinstance(factor, Categories):
+                    sign = "" if coding[name] else "T."
+                    label.append(f"{name}[{sign}{factor.levels[place]}]")
+                    column = column * (factor.codes == place)
+                else:
+                    label.append(name)
+                    column = column * factor
+            names.append(":".join(label) or "Intercept")
+            columns.append(column)
+    return names, np.column_stack(columns) if columns else np.empty((sizes[0], 0))
+
+
+def _is_number(factor: Factor) -> bool:
+    return not isinstance(factor, Categories)
+
+
+def _places(term: Term, coding: Coding, factors: Mapping[str, Factor]) -> list[range]:
+    """Return for each factor of a part of a term the levels that have a column; one for numbers."""
+    places = []
+    for name in term:
+        factor = factors[name]
+        if not isinstance(factor, Categories):
+            places.append(range(1))
+        elif name in coding:
+            places.append(range(0 if coding[name] else 1, len(factor.levels)))
+    return places
+
+
+def _codings(
+    terms: Sequence[Term], factors: Mapping[str, Factor]
+) -> list[tuple[Term, list[Coding]]]:
+    """Return the terms in their order, each with the codings that its columns need."""
+    buckets: dict[frozenset[str], list[Term]] = {frozenset(): []}
+    for term in terms:
+        numeric = frozenset(name for name in term if _is_number(factors[name]))
+        buckets.setdefault(numeric, []).append(term)
+    found = []
+    for numeric, together in buckets.items():
+        spanned: set[frozenset[str]] = set()
+        for term in sorted(together, key=len):
+            categories = [name for name in term if name not in numeric]
+            found.append((term, _coding(categories, spanned)))
+    return found
+
+
+def _coding(categories: Sequence[str], spanned: set[frozenset[str]]) -> list[Coding]:
+    """Return how the categories of a term are coded, given the margins that are spanned already.
+
+    All levels of a are 1 and the contrasts of a. So a product of categories is the sum of the
+    contrasts of all its margins; those that are new are joined again where they can be.
+    """
+    margins = [
+        frozenset(some)
+        for size in range(len(categories) + 1)
+        for some in combinations(categories, size)
+    ]
+    new: list[Coding] = [dict.fromkeys(m, False) for m in margins if m not in spanned]
+    spanned.update(margins)
+    while _joined(new):
+        pass
+    return new
+
+
+def _joined(parts: list[Coding]) -> bool:
+    """Join the first part that is another one without the contrasts of one category."""
+    for i, short in enumerate(parts):
+        for j, long in enumerate(parts[i + 1 :], start=i + 1):
+            if len(long) == len(short) + 1 and short.items() <= long.items():
+                parts[j] = {name: whole or name not in short for name, whole in long.items()}
+                del parts[i]
+                return True
+    return False

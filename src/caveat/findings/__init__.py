@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from caveat.findings import arithmetic, derived, rules
-from caveat.findings.catalogue import CATALOGUE, TOPICS
-from caveat.findings.codes_and_kinds import find_codes_and_kinds
-from caveat.findings.groups import find_groups
+from caveat.findings import arithmetic, derived
+from caveat.findings.codes_and_kinds import find_codes_and_kinds, find_weights
+from caveat.findings.keys import find_groups
 from caveat.findings.profile import (
+    CATALOGUE,
+    TOPICS,
     ColumnProfile,
     Finding,
     Profile,
@@ -29,17 +30,15 @@ from caveat.findings.shape import (
     find_mostly_rare,
     find_private_numbers,
     find_shapes,
+    find_spikes,
 )
-from caveat.findings.spikes import find_spikes
-from caveat.findings.weights import find_weights
-from caveat.table.column import Kind
 from caveat.table.identifying import Judgement, judge
-from caveat.table.table import Table
+from caveat.table.table import Kind, Table
 
 __all__ = ["CATALOGUE", "TOPICS", "ColumnProfile", "Finding", "Profile", "Strength", "look"]
 
 # Fewer rows prove no relation between columns: each search needs so many.
-LEAST_ROWS = min(arithmetic.LEAST_ROWS, derived.CHANCE_ROWS, rules.SUPPORT)
+LEAST_ROWS = min(arithmetic.LEAST_ROWS, derived.CHANCE_ROWS, derived.SUPPORT)
 # Findings by which a column is left out.
 _LEFT_OUT = (*FINDINGS.values(), "mostly-rare")
 # Columns that are not compared with others.
@@ -164,12 +163,12 @@ def _across(table: Table, findings: list[Finding]) -> list[Finding]:
     found += arithmetic.report(table, identities)
     found += derived.report(table, dependencies, explained)
     explained += [frozenset((d.source, d.target)) for d in dependencies]
-    short = [n for n in free if len(table[n].levels) <= rules.RULE_LEVELS]
+    short = [n for n in free if len(table[n].levels) <= derived.RULE_LEVELS]
     twins = {i.target for i in identities if len(i.inputs) == 1}
     ordered = [n for n in free if table[n].kind.is_number and n not in twins]
-    found += rules.find_missing_patterns(table.drop([*named, *groups]), free, explained)
-    found += rules.find_orders(table, ordered, explained)
-    return [*found, *rules.find_implications(table, short, explained)]
+    found += derived.find_missing_patterns(table.drop([*named, *groups]), free, explained)
+    found += derived.find_orders(table, ordered, explained)
+    return [*found, *derived.find_implications(table, short, explained)]
 
 
 def _sampled(columns: int, paired: int, numeric: int) -> list[Finding]:

@@ -1,33 +1,18 @@
-"""Columns that another column fixes: groups of it, other names for it, functions of it.
-
-Every pair is screened on a sample; what passes is counted on all rows. A few exceptions and missing
-cells are allowed and reported.
-"""
+"""What holds between columns in every row: columns that fix others, and rules."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, permutations
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.findings.profile import Finding, Strength, plain, plural, shown, shown_level
-from caveat.table.column import Column
-from caveat.table.table import Table
-
-__all__ = [
-    "EXCEPTIONS",
-    "Dependency",
-    "count_pairs",
-    "find_dependencies",
-    "find_shared_in_groups",
-    "report",
-    "sample_columns",
-    "sample_rows",
-]
+from caveat.expressions.parser import Rule, fixed, is_one_of, literal, named, suggest
+from caveat.findings.profile import Finding, Strength, listed, plain, plural, shown, shown_level
+from caveat.table.table import Column, Kind, Table
 
 # Share of the rows that may break a relation, of those that would break it by chance.
 EXCEPTIONS = 0.01
@@ -334,3 +319,370 @@ def _intervals(a: Column, b: Column, cuts: Sequence[int]) -> list[tuple[int, int
         inside = used[np.searchsorted(cuts, used) == k]
         out.append((group, int(inside[0]), int(inside[-1])))
     return out
+
+
+# -------------------------------------------------------------------------------------------------
+# Rules that hold in every row: missing together, missing when, a <= b, a level that fixes
+# another.
+#
+# Only rules that the data would break often if the columns had nothing to do with each other are
+# reported, and none that follows from another one.
+
+
+# Rows that a rule must be about.
+SUPPORT = 30
+# Share of rows that would break a <= b if the columns were independent.
+ORDER_CHANCE = 0.02
+# Levels of a column that may stand in "level of a implies level of b".
+RULE_LEVELS = 20
+# Share of the rows that may break "level of a implies level of b".
+RULE_EXCEPTIONS = 0.001
+# A level that nearly all rows have follows from everything.
+COMMON = 0.9
+# How many rules of a sort are shown.
+MOST_RULES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class _Pattern:
+    """Columns that are missing in the same rows."""
+
+    columns: tuple[str, ...]
+    missing: NDArray[np.bool_]
+    rows: int
+
+
+def _patterns(table: Table) -> list[_Pattern]:
+    groups: dict[bytes, list[str]] = {}
+    flags: dict[bytes, NDArray[np.bool_]] = {}
+    for name in table:
+        missing = table[name].is_missing
+        rows = int(missing.sum())
+        if SUPPORT <= rows <= len(missing) - SUPPORT:
+            key = np.packbits(missing).tobytes()
+            groups.setdefault(key, []).append(name)
+            flags[key] = missing
+    return [_Pattern(tuple(g), flags[k], int(flags[k].sum())) for k, g in groups.items()]
+
+
+def find_missing_patterns(
+    table: Table, names: Sequence[str], explained: Sequence[frozenset[str]]
+) -> list[Finding]:
+    """Find columns missing in the same rows, and the values of others that go with it."""
+    findings = []
+    patterns = _patterns(table)
+    for pattern in patterns:
+        columns, rows = pattern.columns, pattern.rows
+        if len(columns) > 1 and not any(set(columns) <= e for e in explained):
+            message = f"{len(columns)} columns are missing in the same {rows:,} rows."
+            share = rows / table.n_rows
+            findings.append(Finding("missing-together", columns, message, rows=rows, share=share))
+    reasons: dict[_Reason, list[str]] = {}
+    for pattern in sample_columns(patterns, MOST_COLUMNS):
+        reason = _reason(table, names, pattern)
+        if reason is not None:
+            reasons.setdefault(reason, []).extend(pattern.columns)
+    return [*findings, *(_missing_when(table, r, columns) for r, columns in reasons.items())]
+
+
+def _missing_when(table: Table, reason: _Reason, columns: Sequence[str]) -> Finding:
+    which = listed(columns, 3)
+    be = "is" if len(columns) == 1 else "are"
+    always = "exactly where" if reason.exact else "wherever"
+    rules = [rule for name in columns for rule in _skips(table, reason, name)]
+    condition = f"{reason.column} {reason.words}"
+    apart = f", {plural(reason.exceptions, 'exception')}" if reason.exceptions else ""
+    return Finding(
+        "missing-when",
+        (*columns, reason.column),
+        f"{which} {be} missing {always} {condition} ({plural(reason.rows, 'row')}{apart}).",
+        rows=reason.rows,
+        share=reason.rows / table.n_rows,
+        suggestion=suggest(rules),
+    )
+
+
+def _skips(table: Table, reason: _Reason, name: str) -> Iterator[Rule]:
+    """Return the rule that a column is missing for the reason, and the other way round if exact."""
+    source, column = table[reason.column], table[name]
+    for_it = np.isin(np.arange(source.n_levels), reason.codes)[source.codes]
+    ways = np.unique(column.codes[for_it & column.is_missing]) - len(column.levels)
+    code = column.missing[ways[0]].code
+    empty = code is None or code != code
+    # A rule gives one value, and the word "missing" means the first way to be missing.
+    if len(ways) > 1 or (empty and ways[0] > 0):
+        return
+    value = "missing" if empty else literal(code)
+    yield fixed(reason.column, reason.condition, name, value)
+    if reason.exact and len(reason.codes) == 1 and source.kind is not Kind.DATETIME:
+        condition = f"missing({named(name)})" if empty else is_one_of(name, [code])
+        level = literal(plain(source, reason.codes[0]))
+        yield fixed(name, condition, reason.column, level)
+
+
+def _reason(table: Table, names: Sequence[str], pattern: _Pattern) -> _Reason | None:
+    """Find the column whose values explain as many rows of the pattern as possible."""
+    found = []
+    for name in names:
+        column = table[name]
+        if name in pattern.columns:
+            continue
+        reason = None
+        if len(column.levels) <= RULE_LEVELS:
+            reason = _levels(column, name, pattern)
+        elif column.kind.is_number:
+            reason = _threshold(column, name, pattern)
+        if reason is not None:
+            found.append(reason)
+    return max(found, key=lambda reason: (reason.exact, reason.rows), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reason:
+    """A condition on a column under which others are missing, in words and in formal language."""
+
+    column: str
+    words: str
+    condition: str
+    codes: tuple[int, ...]
+    exact: bool
+    rows: int
+    exceptions: int = 0
+
+
+def _by_code(
+    column: Column, flags: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Count the rows of each code, and those of them that are flagged."""
+    return column.counts, np.bincount(column.codes[flags], minlength=column.n_levels)
+
+
+def _threshold(column: Column, name: str, pattern: _Pattern) -> _Reason | None:
+    """Whether all rows below or above some value are missing."""
+    counts, missing = (c[: len(column.levels)] for c in _by_code(column, pattern.missing))
+    used = np.flatnonzero(counts)
+    full = missing[used] == counts[used]
+    if full.all() or not full.any():
+        return None
+    low, high = int(np.argmin(full)), len(full) - int(np.argmin(full[::-1]))
+    below, above = int(counts[used[:low]].sum()), int(counts[used[high:]].sum())
+    rows = max(below, above)
+    if rows < SUPPORT or rows * (1 - pattern.rows / len(column)) < CHANCE_ROWS:
+        return None
+    if below >= above:
+        side, sign, codes, end = "most", "<=", used[:low], used[low - 1]
+    else:
+        side, sign, codes, end = "least", ">=", used[high:], used[high]
+    words = f"is at {side} {shown_level(column, end)}"
+    condition = f"{named(name)} {sign} {literal(plain(column, end))}"
+    return _Reason(name, words, condition, tuple(codes), rows == pattern.rows, rows)
+
+
+def _levels(column: Column, name: str, pattern: _Pattern) -> _Reason | None:
+    """Which levels go with missing in every row, or in nearly every row."""
+    n = len(column.levels)
+    counts, missing = (c[:n] for c in _by_code(column, pattern.missing))
+    by_chance = 1 - pattern.rows / len(column)
+    known = counts - missing
+    full = np.flatnonzero((known <= EXCEPTIONS * by_chance * counts) & (counts >= SUPPORT))
+    rows, exceptions = int(missing[full].sum()), int(known[full].sum())
+    if not len(full) or rows * by_chance < CHANCE_ROWS:
+        return None
+    what = " or ".join(shown_level(column, i) for i in full[:4])
+    what = f"is {what}" if len(full) <= 4 else f"has one of {len(full)} levels"
+    condition = is_one_of(name, [plain(column, i) for i in full])
+    exact = rows == pattern.rows and not exceptions
+    return _Reason(name, what, condition, tuple(full), exact, rows, exceptions)
+
+
+def find_orders(
+    table: Table, names: Sequence[str], explained: Sequence[frozenset[str]]
+) -> list[Finding]:
+    """Find pairs of numeric or date columns of which one is never larger than the other."""
+    rows = sample_rows(table.n_rows, SCREEN_ROWS)
+    values = {name: _values(table[name]) for name in names}
+    known = _pairs(explained)
+    holds: dict[tuple[str, str], tuple[int, float]] = {}
+    for a in names:
+        for b in names:
+            same_sort = (table[a].levels.dtype.kind == "M") == (table[b].levels.dtype.kind == "M")
+            if a == b or not same_sort or (a, b) in known:
+                continue
+            with np.errstate(invalid="ignore"):
+                if np.any(values[a][rows] > values[b][rows]) or np.any(values[a] > values[b]):
+                    continue
+            chance, both = _chance(values[a], values[b])
+            if chance >= ORDER_CHANCE and chance * both >= CHANCE_ROWS:
+                holds[a, b] = (both, chance)
+    # Of columns that are equal throughout only the first one speaks.
+    equal = {b for a, b in holds if (b, a) in holds and names.index(a) < names.index(b)}
+    holds = {pair: v for pair, v in holds.items() if not equal & set(pair)}
+    direct = {
+        (a, b): v
+        for (a, b), v in holds.items()
+        if not any((a, c) in holds and (c, b) in holds for c in names)
+    }
+    findings = []
+    for (a, b), (both, _) in direct.items():
+        strict = not np.any(values[a] == values[b])
+        sign = "<" if strict else "<="
+        message = f"{a} {sign} {b} in all {both:,} rows where neither is missing."
+        findings.append(
+            Finding(
+                "order",
+                (a, b),
+                message,
+                rows=both,
+                share=both / table.n_rows,
+                suggestion=suggest([Rule(a, b, f"{named(a)} <= {named(b)}")]),
+            )
+        )
+    return _most(findings)
+
+
+def _pairs(explained: Sequence[frozenset[str]]) -> set[tuple[str, str]]:
+    """Return the pairs of columns, either way round, of which something better is known."""
+    return {pair for columns in explained for pair in permutations(columns, 2)}
+
+
+def _values(column: Column) -> NDArray[np.float64]:
+    return np.append(column.numbers, np.full(len(column.missing), np.nan))[column.codes]
+
+
+def _chance(a: NDArray[np.float64], b: NDArray[np.float64]) -> tuple[float, int]:
+    """Return how often a > b would be if the columns were independent, and the rows with both.
+
+    Zeros are left out: they are below everything whatever the scale of the other column.
+    """
+    both = np.isfinite(a) & np.isfinite(b) & (a != 0) & (b != 0)
+    n = int(both.sum())
+    if n < SUPPORT:
+        return 0.0, n
+    sorted_b = np.sort(b[both])
+    return float(np.searchsorted(sorted_b, a[both], "left").mean() / n), n
+
+
+def find_implications(
+    table: Table, names: Sequence[str], explained: Sequence[frozenset[str]]
+) -> list[Finding]:
+    """Find levels of short factors that always go with one level of another one."""
+    rows = sample_rows(table.n_rows, SCREEN_ROWS)
+    known = _pairs(explained)
+    found: dict[tuple[str, int, str], int] = {}
+    from_level: dict[tuple[str, int], list[tuple[str, int]]] = {}
+    for a in names:
+        for b in names:
+            if a != b and (a, b) not in known:
+                for i, j in _implied(table[a], table[b], rows):
+                    found[a, i, b] = j
+                    from_level.setdefault((a, i), []).append((b, j))
+    direct = {
+        (a, i, b): j
+        for (a, i, b), j in found.items()
+        # a => c => b gives a => b as well
+        if not any(c != b and found.get((c, k, b)) == j for c, k in from_level[a, i])
+    }
+    grouped: dict[tuple[str, str, int], list[int]] = {}
+    for (a, i, b), j in direct.items():
+        grouped.setdefault((a, b, j), []).append(i)
+    position = {name: k for k, name in enumerate(names)}
+    findings = []
+    for (a, b, j), levels in grouped.items():
+        both_ways = len(levels) == 1 and grouped.get((b, a, levels[0])) == [j]
+        if both_ways and position[b] < position[a]:
+            continue  # said from the other side
+        if not _reversed(table, a, b, levels, j, grouped):
+            findings.append(_implication(table, a, b, levels, j, both_ways))
+    findings.sort(key=lambda f: -f.suggestion["chance"])
+    return _most(findings)
+
+
+def _implied(a: Column, b: Column, rows: NDArray[np.int64] | slice) -> list[tuple[int, int]]:
+    """Return pairs of codes: where the first stands, the known cells of ``b`` are the second."""
+    counts = count_pairs(a, b, rows)
+    if not _nearly_one(counts, SCREEN_SLACK).any():
+        return []
+    if not isinstance(rows, slice):
+        counts = count_pairs(a, b, slice(None))
+    shares = counts.sum(axis=0) / max(int(counts.sum()), 1)
+    out = []
+    for i in np.flatnonzero(_nearly_one(counts)):
+        j = int(counts[i].argmax())
+        n = int(counts[i].sum())
+        if n >= SUPPORT and shares[j] <= COMMON and n * (1 - shares[j]) >= CHANCE_ROWS:
+            out.append((int(i), j))
+    return out
+
+
+def _nearly_one(counts: NDArray[np.int64], slack: float = 1.0) -> NDArray[np.bool_]:
+    """Return the rows of a joint table that hold one column only, but for rare exceptions."""
+    total, most = counts.sum(axis=1), counts.max(axis=1, initial=0)
+    return np.asarray((total > 0) & (total - most <= slack * RULE_EXCEPTIONS * total + (slack > 1)))
+
+
+def _reversed(
+    table: Table,
+    a: str,
+    b: str,
+    levels: list[int],
+    j: int,
+    grouped: dict[tuple[str, str, int], list[int]],
+) -> bool:
+    """Whether the same is said the other way round already (two levels each)."""
+    if len(table[a].levels) != 2 or len(table[b].levels) != 2 or len(levels) != 1:
+        return False
+    other = grouped.get((b, a, 1 - levels[0]))
+    return other == [1 - j] and list(table).index(b) < list(table).index(a)
+
+
+def _implication(
+    table: Table, a: str, b: str, levels: list[int], j: int, both_ways: bool
+) -> Finding:
+    what = " or ".join(shown_level(table[a], i) for i in levels[:4])
+    what = what if len(levels) <= 4 else f"one of {len(levels)} levels"
+    beside = np.isin(table[a].codes, levels) & ~table[b].is_missing
+    rows = int(beside.sum())
+    exceptions = rows - int((table[b].codes[beside] == j).sum())
+    known = ~table[a].is_missing & ~table[b].is_missing
+    share = float((table[b].codes[known] == j).mean())
+    level = shown_level(table[b], j)
+    rule = (
+        f"{a} is {what} exactly if {b} is {level}"
+        if both_ways
+        else (f"if {a} is {what}, {b} is {level}")
+    )
+    where = f"all {rows:,} rows" if not exceptions else f"all but {exceptions} of {rows:,} rows"
+    return Finding(
+        "implication",
+        (a, b),
+        f"{rule} ({where}).",
+        Strength.LIKELY if exceptions else Strength.CERTAIN,
+        rows=rows,
+        share=rows / table.n_rows,
+        suggestion={
+            **suggest(list(_consequences(table, a, b, levels, j, both_ways))),
+            "chance": round(rows * (1 - share), 1),
+        },
+    )
+
+
+def _consequences(
+    table: Table, a: str, b: str, levels: list[int], j: int, both_ways: bool
+) -> Iterator[Rule]:
+    """Return the rules of an implication, unless they would fill cells that are missing."""
+    ways = [(a, levels, b, j), *([(b, [j], a, levels[0])] if both_ways else [])]
+    for source, when, target, then in ways:
+        beside = table[target].codes[np.isin(table[source].codes, when)]
+        others = int((beside != then).sum())
+        if others <= RULE_EXCEPTIONS * len(beside) and table[target].kind is not Kind.DATETIME:
+            condition = is_one_of(source, [plain(table[source], i) for i in when])
+            yield fixed(source, condition, target, literal(plain(table[target], then)))
+
+
+def _most(findings: list[Finding]) -> list[Finding]:
+    """Keep the first rules of a sort and say how many were left out."""
+    if len(findings) <= MOST_RULES:
+        return findings
+    rest = len(findings) - MOST_RULES
+    message = f"{plural(rest, 'further rule')} of this kind are not listed."
+    return [*findings[:MOST_RULES], Finding(findings[0].code, (), message)]

@@ -1,8 +1,10 @@
-"""The shape of single columns: nothing to learn, names of records, long factors, rare levels."""
+"""The shape of single columns: names, long factors, rare levels, and numbers that stand out."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,22 +18,12 @@ from caveat.findings.profile import (
     percent,
     plain,
     plural,
+    shown,
     shown_level,
 )
-from caveat.table.column import Column, Kind
-from caveat.table.identifying import Judgement
-from caveat.table.private import quantities, share_alone
-from caveat.table.rare import K, has_open_vocabulary, is_mostly_rare, rare_levels
-from caveat.table.table import Table
-
-__all__ = [
-    "FINDINGS",
-    "find_few_numbers",
-    "find_mostly_rare",
-    "find_private_numbers",
-    "find_shapes",
-    "is_measured",
-]
+from caveat.table.cells import quantities, share_alone
+from caveat.table.identifying import Judgement, K, has_open_vocabulary, is_mostly_rare, rare_levels
+from caveat.table.table import Column, Kind, Table
 
 # From this share of the rows on, one value is nearly all there is.
 NEARLY_ALL = 0.95
@@ -219,3 +211,256 @@ def _rare_levels(column: Column, name: str) -> list[Finding]:
         Finding("rare-levels", (name,), message, rows=rows, share=share, suggestion=asked,
                 action=action)
     ]  # fmt: skip
+
+
+# -------------------------------------------------------------------------------------------------
+# Numbers that stand out: outliers, piles at zero and at the end of the range, rounded answers.
+
+
+# An outlier lies farther from the other values than these reach among themselves; half of that is
+# enough in columns that are not skewed.
+OUTLIER_GAP = 1.0
+OUTLIER_GAP_SYMMETRIC = 0.5
+# So many rows, or this share of them, may lie out there together.
+OUTLIER_ROWS = 3
+OUTLIER_SHARE = 0.001
+OUTLIER_LEVELS = 10
+# A pile at zero: share of the rows, and so many times commoner than the values next to it.
+ZERO_SHARE = 0.05
+ZERO_TIMES = 5
+# A pile at the end of the range has at least these rows, and more than the next three values.
+END_ROWS = 5
+# Heaping: rows looked at, share of rows on the multiples beyond the expected one, times expected.
+HEAP_ROWS = 100
+HEAP_EXCESS = 0.10
+HEAP_TIMES = 1.5
+HEAP_MULTIPLES = 3
+HEAP_NEARLY = 0.85
+# Rows per multiple against rows per value: figures of mixed precision are no rounded answers.
+HEAP_CROWDED = 1.25
+HEAP_BASES = (
+    5,
+    6,
+    10,
+    12,
+    50,
+    100,
+    500,
+    1000,
+    5000,
+    10_000,
+    50_000,
+    100_000,
+    1_000_000,
+    10**7,
+    10**8,
+)
+# A spike: share of rows, and times the median of the nearest values.
+SPIKE_SHARE = 0.02
+SPIKE_TIMES = 5
+SPIKE_NEIGHBOURS = 10
+# Values are on a decimal grid if this many decimals are enough.
+MAX_DECIMALS = 6
+
+Counts = NDArray[np.int64]
+
+
+def find_spikes(column: Column, name: str) -> list[Finding]:
+    """Return what stands out among the ordinary values of a numeric column."""
+    if not column.kind.is_number or not len(column.levels):
+        return []
+    found = _outliers(column, name)
+    if column.kind in (Kind.DATE, Kind.DATETIME) or len(column.levels) < LONG_FACTOR:
+        return found
+    zero = _pile_at_zero(column, name)
+    heaps = _heaping(column, name)
+    found += [*zero, *heaps]
+    found += _pile_at_end(column, name)
+    return found if heaps else [*found, *_single_spikes(column, name)]
+
+
+def _counts(column: Column) -> Counts:
+    return column.counts[: len(column.levels)]
+
+
+def _outliers(column: Column, name: str) -> list[Finding]:
+    numbers, counts = column.numbers, _counts(column)
+    if len(numbers) < OUTLIER_LEVELS:
+        return []
+    found = []
+    for low in (False, True):
+        n = _outlying(-numbers[::-1], counts[::-1]) if low else _outlying(numbers, counts)
+        if not n:
+            continue
+        where = slice(0, n) if low else slice(len(numbers) - n, None)
+        near = shown_level(column, n if low else len(numbers) - n - 1)
+        values = [shown_level(column, i) for i in range(len(numbers))[where]]
+        rows = int(counts[where].sum())
+        size = "smallest" if low else "largest"
+        be = "is" if n == 1 else "are"
+        message = (
+            f"{listed(values)} ({plural(rows, 'row')}) {be} far from all other values; "
+            f"the next {size} value is {near}."
+        )
+        found.append(
+            Finding("outlier", (name,), message, Strength.LIKELY, rows, rows / len(column))
+        )
+    return found
+
+
+def _outlying(numbers: NDArray[np.float64], counts: Counts) -> int:
+    """Return how many of the largest levels lie far from all others."""
+    rows = counts.sum()
+    cumulative = np.cumsum(counts)
+    q05, q50, q95 = (numbers[np.searchsorted(cumulative, q * rows)] for q in (0.05, 0.5, 0.95))
+    symmetric = q50 > q05 and 0.5 <= (q95 - q50) / (q50 - q05) <= 2
+    needed = OUTLIER_GAP_SYMMETRIC if symmetric else OUTLIER_GAP
+    for n in range(1, OUTLIER_ROWS + 1):
+        rest = numbers[: len(numbers) - n]
+        beyond = counts[len(numbers) - n :].sum()
+        if beyond > max(OUTLIER_ROWS, OUTLIER_SHARE * rows):
+            return 0
+        if numbers[len(rest)] - rest[-1] >= needed * (rest[-1] - rest[0]) > 0:
+            return n
+    return 0
+
+
+def _pile_at_zero(column: Column, name: str) -> list[Finding]:
+    numbers, counts = column.numbers, _counts(column)
+    at = int(np.searchsorted(numbers, 0.0))
+    if at == len(numbers) or numbers[at] != 0:
+        return []
+    share = counts[at] / len(column)
+    beside = np.concatenate([counts[max(0, at - 5) : at], counts[at + 1 : at + 6]])
+    if share < ZERO_SHARE or counts[at] < ZERO_TIMES * beside.max():
+        return []
+    message = (
+        f"0 occurs in {counts[at]:,} rows ({percent(share)}), beside {len(numbers) - 1:,} other "
+        "values."
+    )
+    return [Finding("semi-continuous", (name,), message, rows=int(counts[at]), share=float(share))]
+
+
+def _pile_at_end(column: Column, name: str) -> list[Finding]:
+    counts = _counts(column)
+    rows, before = int(counts[-1]), int(counts[-4:-1].sum())
+    if rows < END_ROWS or rows <= before:
+        return []
+    message = (
+        f"the largest value, {shown_level(column, len(counts) - 1)}, occurs in "
+        f"{plural(rows, 'row')}; the three values below it occur in {before}."
+    )
+    return [Finding("top-code", (name,), message, Strength.POSSIBLE, rows, rows / len(column))]
+
+
+def decimals_of(numbers: NDArray[np.float64]) -> int | None:
+    """Return how many decimals the numbers have, or None if they lie on no decimal grid."""
+    look = numbers[:: max(1, len(numbers) // 5000)]
+    largest = float(np.abs(look).max()) if len(look) else 0.0
+    for decimals in range(MAX_DECIMALS + 1):
+        scaled = look * 10.0**decimals
+        if largest * 10.0**decimals > 1e15:
+            return None
+        if np.all(np.abs(scaled - np.rint(scaled)) <= 1e-9 * np.maximum(1.0, np.abs(scaled))):
+            return decimals
+    return None
+
+
+def _grid(column: Column) -> tuple[NDArray[np.int64], float] | None:
+    """Return the levels in units of their last decimal, and that unit."""
+    decimals = decimals_of(column.numbers)
+    if decimals is None:
+        return None
+    return np.rint(column.numbers * 10.0**decimals).astype(np.int64), 10.0**-decimals
+
+
+def _heaping(column: Column, name: str) -> list[Finding]:
+    scaled, counts = _grid(column), _counts(column)
+    if scaled is None:
+        return []
+    grid, unit = scaled
+    step = int(np.gcd.reduce(grid))
+    bases = [base for base in HEAP_BASES if step and base % step == 0 and base >= 5 * step]
+    heaps = [heap for base in bases if (heap := _heap(grid, counts, base, step / base)) is not None]
+    if not heaps:
+        return []
+    # The coarsest base that explains nearly as many rows as the best one.
+    best = max(heap.excess for heap in heaps)
+    heap = [heap for heap in heaps if heap.excess >= HEAP_NEARLY * best][-1]
+    return [_heap_finding(column, name, grid, unit, heap)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Heap:
+    base: int
+    share: float
+    expected: float
+    excess: float
+
+
+def _heap(grid: NDArray[np.int64], counts: Counts, base: int, expected: float) -> _Heap | None:
+    """Compare each multiple with the window around it; what lies below the first is left out."""
+    inside = np.rint(grid / base) != 0
+    rows = int(counts[inside].sum())
+    on = (grid % base == 0) & inside
+    if rows < max(HEAP_ROWS, counts.sum() // 20) or on.sum() < HEAP_MULTIPLES:
+        return None
+    held, most = int(counts[on].sum()), int(counts[on].max())
+    # One spike is no heaping: without the commonest multiple the rest must still be heaped.
+    without = (held - most) / max(rows - most, 1)
+    share, beyond = held / rows, held - expected * rows
+    heaped = min(share, without) >= HEAP_TIMES * expected and share - expected >= HEAP_EXCESS
+    heaped &= share >= HEAP_CROWDED * on.sum() / inside.sum()
+    # Five standard deviations of the number of rows on multiples without rounding.
+    if not heaped or beyond < 5 * math.sqrt(rows * expected):
+        return None
+    return _Heap(base, share, expected, beyond)
+
+
+def _heap_finding(
+    column: Column, name: str, grid: NDArray[np.int64], unit: float, heap: _Heap
+) -> Finding:
+    counts = _counts(column)
+    on = np.flatnonzero((grid % heap.base == 0) & (grid != 0))
+    most = np.sort(on[np.argsort(-counts[on], kind="stable")][:8])
+    spikes = ", ".join(f"{shown_level(column, i)} ({counts[i]:,})" for i in most)
+    multiple = shown(float(f"{heap.base * unit:.6g}"))
+    message = (
+        f"{percent(heap.share)} of the rows have a multiple of {multiple}, "
+        f"{percent(heap.expected)} expected without rounding; most frequent: {spikes}."
+    )
+    rows = int(counts[on].sum())
+    return Finding(
+        "heaping",
+        (name,),
+        message,
+        Strength.LIKELY,
+        rows,
+        rows / len(column),
+        {"multiple_of": float(multiple), "spikes": [plain(column, i) for i in most]},
+    )
+
+
+def _single_spikes(column: Column, name: str) -> list[Finding]:
+    counts = _counts(column)
+    rows = int(counts.sum())
+    candidates = [
+        i
+        for i in np.flatnonzero(counts >= max(SPIKE_SHARE * rows, HEAP_ROWS // 5))
+        if column.numbers[i] != 0 and counts[i] >= SPIKE_TIMES * _beside(counts, int(i))
+    ]
+    # The end of the range is looked at apart.
+    candidates = [i for i in candidates if i < len(counts) - 1]
+    if not candidates:
+        return []
+    order = sorted(candidates, key=lambda i: -counts[i])
+    which = listed([f"{shown_level(column, i)} ({counts[i]:,} rows)" for i in order], 5)
+    message = f"{which}; neighbouring values have at most a fifth as many rows."
+    held = int(counts[candidates].sum())
+    return [Finding("spike", (name,), message, Strength.LIKELY, held, held / len(column))]
+
+
+def _beside(counts: Counts, i: int) -> float:
+    half = SPIKE_NEIGHBOURS // 2
+    window = np.concatenate([counts[max(0, i - half) : i], counts[i + 1 : i + 1 + half]])
+    return max(float(np.median(window)), 1.0) if len(window) else math.inf

@@ -11,7 +11,7 @@ from typing import Protocol, runtime_checkable
 
 from caveat.synthesis import Model
 from caveat.table import Table
-from caveat.table.provenance import Origin
+from caveat.table.identifying import Origin
 
 __all__ = ["Exact", "Fitted", "Generator", "exact_model"]
 

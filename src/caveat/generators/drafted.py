@@ -14,7 +14,7 @@ from caveat.errors import CaveatError
 from caveat.seeds import child_seed
 from caveat.synthesis.drafts import DraftPlan, draft
 from caveat.table import Table
-from caveat.table.provenance import Origin
+from caveat.table.identifying import Origin
 
 __all__ = ["OUTPUTS", "Drafted", "FittedDraft", "drafted"]
 

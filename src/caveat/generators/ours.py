@@ -22,7 +22,7 @@ from caveat.synthesis.plan import DIAL, PLAIN, WITHOUT_MODEL, is_idle, why_idle
 from caveat.synthesis.public import has_guard
 from caveat.synthesis.smoothing import SMOOTHINGS
 from caveat.table import Table
-from caveat.table.provenance import Origin
+from caveat.table.identifying import Origin
 
 __all__ = ["Copy", "FittedSetting", "Setting", "pooled_by", "refuse_second_source", "settings_of"]
 

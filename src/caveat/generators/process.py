@@ -25,8 +25,8 @@ from caveat.generators.child import Ended, Limits, Usage, run
 from caveat.generators.home import home
 from caveat.generators.request import outputs, write_request
 from caveat.table import Table
-from caveat.table.provenance import Origin
-from caveat.table.workplace import workplace
+from caveat.table.frames import workplace
+from caveat.table.identifying import Origin
 
 __all__ = ["FittedProcess", "GeneratorError", "ProcessGenerator"]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from caveat.table.provenance import Origin
+from caveat.table.identifying import Origin
 
 __all__ = ["DRIVERS", "RECIPES", "Recipe", "Source", "sources"]
 

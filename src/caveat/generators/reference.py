@@ -19,7 +19,7 @@ from caveat.errors import CaveatError, hint
 from caveat.generators.cells import column_like
 from caveat.seeds import rng_of
 from caveat.table import Column, Kind, Table
-from caveat.table.provenance import Origin
+from caveat.table.identifying import Origin
 
 __all__ = ["REFERENCES", "FittedReference", "Reference", "reference"]
 

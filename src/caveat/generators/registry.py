@@ -17,7 +17,7 @@ from caveat.generators.reference import REFERENCES, reference
 from caveat.protect.pipeline import check_steps
 from caveat.synthesis.methods import METHODS
 from caveat.table import Table
-from caveat.table.provenance import Origin
+from caveat.table.identifying import Origin
 
 __all__ = ["generator_names", "generator_of", "seed_by_seed"]
 

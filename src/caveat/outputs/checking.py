@@ -34,8 +34,8 @@ from caveat.outputs.statbarns import STATBARNS, Rules, Verdict
 from caveat.outputs.survival import is_survival, survival_barns, survival_findings
 from caveat.outputs.table_rules import table_findings
 from caveat.table import Table, read
-from caveat.table.formats import is_text, readable
 from caveat.table.identifying import CODES, judge_labels
+from caveat.table.source import is_text, readable
 
 __all__ = ["check_files", "check_model", "check_table", "files_in"]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from caveat.errors import CaveatError
 from caveat.outputs.shown import Shown, legend
-from caveat.table.extras import load_extra
+from caveat.table.source import load_extra
 
 __all__ = ["check_excel", "sheet_names", "write_workbook"]
 

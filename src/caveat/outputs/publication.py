@@ -35,7 +35,7 @@ from caveat.outputs.primary import (
 from caveat.outputs.tables import Cells, Layout, cells_of, only_rows
 from caveat.outputs.widening import widen
 from caveat.table import Column, Table
-from caveat.table.weights import survey_weights
+from caveat.table.table import survey_weights
 
 __all__ = ["Inner", "Publication", "inner_cells", "publish"]
 

@@ -15,9 +15,8 @@ from caveat.release.material import Material
 from caveat.risk import MEASURES, Audit, audit_pairs
 from caveat.spec.scenarios import ScenarioSpec
 from caveat.synthesis.plan import Plan
-from caveat.table.grouping import size_columns
-from caveat.table.members import Members
-from caveat.table.per_group import SIZE
+from caveat.table.grouping import SIZE, size_columns
+from caveat.table.linked import Members
 
 __all__ = ["as_groups", "collect_audit"]
 

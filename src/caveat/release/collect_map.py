@@ -10,9 +10,8 @@ from caveat.generators import Setting
 from caveat.release.collect import Done
 from caveat.release.material import Material
 from caveat.seeds import Stream, child_seed
-from caveat.spec.analyses import MapSpec
-from caveat.spec.limits import Limit, unit_of
-from caveat.spec.question import Question
+from caveat.spec.limits import Limit, Question, unit_of
+from caveat.spec.scenarios import MapSpec
 from caveat.spec.spec import ReleaseSpec
 from caveat.synthesis.methods import Settings
 from caveat.tuning.map import RiskUtilityMap, risk_utility_map

@@ -21,9 +21,8 @@ from caveat.release.collect_map import described_map, settings_tried
 from caveat.release.collect_strong import ELSEWHERE
 from caveat.release.material import Material
 from caveat.seeds import Stream, child_seed
-from caveat.spec.analyses import MapSpec
-from caveat.spec.limits import unit_of
-from caveat.spec.question import Question
+from caveat.spec.limits import Question, unit_of
+from caveat.spec.scenarios import MapSpec
 from caveat.spec.spec import ReleaseSpec
 from caveat.synthesis import Model
 from caveat.synthesis.margins.promise import is_private

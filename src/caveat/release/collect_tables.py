@@ -14,7 +14,7 @@ from caveat.release.material_tables import TablesMaterial
 from caveat.seeds import Stream, child_seed
 from caveat.spec.spec import ReleaseSpec
 from caveat.table import align_copies
-from caveat.table.members import without_keys
+from caveat.table.linked import without_keys
 from caveat.utility import MEASURES, compare_pairs
 from caveat.utility.grouping import groups_of_children
 from caveat.utility.weighting import weights_apart

@@ -19,7 +19,7 @@ from caveat.release.collected import Collected
 from caveat.release.folder import sha256_of
 from caveat.release.material import Material
 from caveat.release.proven import described_ends, described_rare, proven_records
-from caveat.spec.limits import ATTACKS as STRONG
+from caveat.spec.limits import STRONGEST as STRONG
 from caveat.spec.scenarios import ScenarioSpec
 from caveat.spec.spec import ReleasePart, ReleaseSpec
 from caveat.synthesis import Model
@@ -32,9 +32,9 @@ from caveat.synthesis.plan import GIVEN, ColumnPlan
 from caveat.synthesis.public import assumed_public
 from caveat.synthesis.replacing import HOW, Replaced
 from caveat.table import Column, Table
-from caveat.table.dictionary import content_hash
+from caveat.table.cells import PrivateNumbers, chance_alone, share_alone
+from caveat.table.code_files import content_hash
 from caveat.table.identifying import CODES, Judgement
-from caveat.table.private import PrivateNumbers, chance_alone, share_alone
 from caveat.table.source import file_of, source_of
 from caveat.tree.guarded import structure_bound
 

@@ -20,9 +20,9 @@ from caveat.errors import CaveatError
 from caveat.release.material import Material
 from caveat.release.material_tables import TablesMaterial
 from caveat.table import Column, Kind, Missing, Table, write
-from caveat.table._notes import fits
-from caveat.table.atomic import write_text
-from caveat.table.formats import has_labels, is_text
+from caveat.table.code_files import fits
+from caveat.table.drafts import write_text
+from caveat.table.source import has_labels, is_text
 from caveat.table.table import concat
 
 __all__ = [

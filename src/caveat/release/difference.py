@@ -10,7 +10,7 @@ from caveat import evidence
 from caveat.documents import path_below
 from caveat.evidence.difference import difference
 from caveat.evidence.manifest import EVIDENCE, SPEC
-from caveat.spec.toml_file import read_toml
+from caveat.spec.document import read_toml
 
 __all__ = ["diff_releases", "files_of"]
 

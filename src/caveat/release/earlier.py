@@ -49,7 +49,7 @@ from caveat.seeds import Stream, rng_of
 from caveat.spec.spec import ReleaseSpec
 from caveat.synthesis import Model, Plan
 from caveat.table import Table
-from caveat.table.atomic import check_folder, unwritable
+from caveat.table.drafts import check_folder, unwritable
 
 if TYPE_CHECKING:
     from caveat.release.run import Run

@@ -26,9 +26,9 @@ from caveat.evidence import DECISION
 from caveat.evidence.manifest import INSIDE, MANIFEST, PUBLIC, listed
 from caveat.stopping import WRITTEN, held, stop_if_told
 from caveat.table import drafts
-from caveat.table.atomic import check_folder, same_file, status, unwritable
-from caveat.table.partitions import PART, parts_of
-from caveat.table.provenance import Output, clear
+from caveat.table.drafts import check_folder, same_file, status, unwritable
+from caveat.table.frames import PART, parts_of
+from caveat.table.identifying import Output, clear
 from caveat.table.source import file_of
 
 __all__ = ["MANIFEST", "arrange", "release_folder", "sha256_of", "write_manifest"]

@@ -26,10 +26,9 @@ from caveat.synthesis.pooling import LEFT_OUT
 from caveat.table import Pair, Table, align_copies
 from caveat.table.code_files import CodeFiles
 from caveat.table.files import read_into
-from caveat.table.grouping import Groups
-from caveat.table.members import draw_groups, members_of
-from caveat.table.per_group import group_pairs
-from caveat.table.rare import level_texts
+from caveat.table.grouping import Groups, group_pairs
+from caveat.table.identifying import level_texts
+from caveat.table.linked import draw_groups, members_of
 from caveat.utility.grouping import PairGroups
 
 __all__ = [

@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 from caveat.discreet import without_values
 from caveat.release.material import WHOLE, Material
 from caveat.seeds import Stream, rng_of
-from caveat.spec.against_tables import OfTables
+from caveat.spec.against_data import OfTables
 from caveat.spec.spec import ReleaseSpec
 from caveat.synthesis import Synthesizer
 from caveat.synthesis.linked import LinkedModel
 from caveat.table.grouping import Groups
-from caveat.table.joined import Joined
-from caveat.table.linked import Linked
+from caveat.table.linked import Joined, Linked
 
 __all__ = ["TablesMaterial", "synthesise_tables"]
 

@@ -15,17 +15,15 @@ from caveat.documents import path_below
 from caveat.errors import CaveatError
 from caveat.evidence import FEWEST
 from caveat.findings import look
-from caveat.findings.links import Links, find_links
+from caveat.findings.keys import Links, candidates, candidates_of_tables, find_links
 from caveat.findings.profile import Profile
 from caveat.progress import Progress
-from caveat.spec.answers import candidates, candidates_of_tables
 from caveat.spec.document import Document
-from caveat.spec.starter import released, starter
-from caveat.spec.starter_tables import released_of_tables, starter_of_tables
+from caveat.spec.starter import released, released_of_tables, starter, starter_of_tables
 from caveat.table import Table, write
-from caveat.table.atomic import write_text
+from caveat.table.drafts import write_text
 from caveat.table.files import read_into
-from caveat.table.several import parts_of
+from caveat.table.frames import tables_in
 from caveat.table.source import name_of
 
 __all__ = ["example", "held_against_data", "opened", "tables_by_spec"]
@@ -105,7 +103,7 @@ def _by_name(
     folder: Path, files: Sequence[str], form: Mapping[str, Any]
 ) -> tuple[dict[str, Table], dict[str, str]]:
     folder = folder.resolve()
-    paths = [part for file in files for part in parts_of((folder / file).resolve())]
+    paths = [part for file in files for part in tables_in((folder / file).resolve())]
     named = {name_of(path): path for path in paths}
     if len(named) < len(paths):
         raise CaveatError(
@@ -119,8 +117,8 @@ def _by_name(
 
 def tables_by_spec(path: Path) -> tuple[dict[str, Table], Links | None]:
     """Return the tables that a specification names, and how they belong together."""
+    from caveat.spec.data_entries import read_linked, read_tables
     from caveat.spec.spec import read_parts
-    from caveat.spec.tables import read_linked, read_tables
 
     document = Document.read(path)
     data, schema, _ = read_parts(document)
@@ -196,7 +194,7 @@ def _told_of(profile: Profile, table: Table) -> dict[str, Any]:
 def _limits() -> dict[str, dict[str, str]]:
     """Return the measures that a page offers limits of, with what they say, by attacker."""
     from caveat.risk import MEASURES
-    from caveat.spec.attackers import measures_of
+    from caveat.spec.entries import measures_of
 
     return {
         attacker: {name: MEASURES[name].says for name in names if name in measures_of(attacker)}
@@ -237,7 +235,7 @@ def held_against_data(path: Path) -> Mapping[str, Any]:
     steps = seconds_of(spec, None)
     plan: Any
     if spec.tables:
-        from caveat.spec.against_tables import check_tables
+        from caveat.spec.against_data import check_tables
 
         plan = check_tables(spec, spec.read_linked()).plan
     else:

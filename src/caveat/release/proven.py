@@ -19,7 +19,7 @@ from caveat.synthesis.linked.plan import LinkedPlan
 from caveat.synthesis.pooling import KEPT, rare_threshold
 from caveat.synthesis.public import assumed_ranges, sole_ends
 from caveat.table import Column, Table
-from caveat.table.rare import level_texts, units_of_levels
+from caveat.table.identifying import level_texts, units_of_levels
 
 __all__ = ["described_ends", "described_rare", "proven_records"]
 

@@ -27,7 +27,7 @@ from caveat.report.board import board_section
 from caveat.report.findings import findings
 from caveat.report.pages import Page, difference_page
 from caveat.spec.forms import Form
-from caveat.table.atomic import write_text
+from caveat.table.drafts import write_text
 from caveat.table.source import entries_in
 
 __all__ = [

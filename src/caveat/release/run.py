@@ -58,19 +58,25 @@ from caveat.release.material import (
 from caveat.release.outcome import Outcome
 from caveat.release.steps import Steps
 from caveat.seeds import TRIAL, ReleaseKey, is_guessable, key_of, random_root
-from caveat.spec.output import folder_to_write
+from caveat.spec.data_entries import folder_to_write
 from caveat.spec.scenarios import ScenarioSpec
 from caveat.spec.spec import ReleaseSpec
 from caveat.synthesis.leaving_out import release_output
 from caveat.synthesis.margins.noisy import write_source
 from caveat.synthesis.margins.promise import is_private
 from caveat.table import Table, write
+from caveat.table.frames import workplace
 from caveat.table.grouping import Groups, found_groups
-from caveat.table.identifying import Judgement, judge
-from caveat.table.provenance import Output, copied_records
-from caveat.table.rare import has_open_vocabulary, level_texts, rare_levels
+from caveat.table.identifying import (
+    Judgement,
+    Output,
+    copied_records,
+    has_open_vocabulary,
+    judge,
+    level_texts,
+    rare_levels,
+)
 from caveat.table.source import file_of
-from caveat.table.workplace import workplace
 
 __all__ = ["Release", "Run", "seconds_of", "title_of"]
 

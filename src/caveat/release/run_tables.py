@@ -28,18 +28,15 @@ from caveat.release.material import planned_whole, within_levels
 from caveat.release.material_tables import TablesMaterial, synthesise_tables
 from caveat.release.run import Run, title_of
 from caveat.seeds import Stream, child_seed
-from caveat.spec.against_tables import check_tables
+from caveat.spec.against_data import check_tables
+from caveat.spec.data_entries import TableSpec, forms_of
 from caveat.spec.scenarios import ScenarioSpec
-from caveat.spec.tables import TableSpec, forms_of
 from caveat.synthesis.leaving_out import release_output
 from caveat.synthesis.replacing import Replaced
-from caveat.table.file_form import TextForm
-from caveat.table.files import check_target
-from caveat.table.identifying import Judgement, judge
-from caveat.table.linked import Linked
-from caveat.table.members import without_keys
-from caveat.table.provenance import Origin, Output, joined
-from caveat.table.several import write_several
+from caveat.table.files import TextForm, check_target
+from caveat.table.frames import write_several
+from caveat.table.identifying import Judgement, Origin, Output, joined, judge
+from caveat.table.linked import Linked, without_keys
 from caveat.table.source import file_of, name_of
 
 __all__ = ["TablesRun"]

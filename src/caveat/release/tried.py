@@ -78,7 +78,7 @@ def changes_tried(spec: ReleaseSpec) -> list[list[Change]]:
 
 def _changes(spec: ReleaseSpec, setting: Setting, varied: Mapping[str, Any]) -> list[Change]:
     """Return the entries that the map varies, and those that are of no use any more."""
-    from caveat.spec.settings import SETTINGS
+    from caveat.spec.entries import SETTINGS
 
     used = setting.used
     names = [name for name in varied if name != "protect"]

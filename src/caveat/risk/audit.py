@@ -15,7 +15,7 @@ from caveat.risk.result import Audit, Check, Row
 from caveat.risk.scenario import Scenario
 from caveat.risk.tasks import Task, carried_out
 from caveat.table import Difference, Pair, Table, align_copies
-from caveat.table.overlap import refuse_strangers
+from caveat.table.align import refuse_strangers
 
 __all__ = ["audit", "audit_pairs"]
 

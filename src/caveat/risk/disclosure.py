@@ -9,7 +9,7 @@ import numpy as np
 
 from caveat.risk.exclusions import Counted, Rules, count
 from caveat.table.cells import Joint, cross, key_cells
-from caveat.table.column import Codes
+from caveat.table.table import Codes
 
 __all__ = ["Disclosure", "denominators", "disclosure", "disclosure_of_codes", "matched"]
 

@@ -14,7 +14,7 @@ from caveat.errors import CaveatError
 from caveat.risk.exclusions import Flags, Rules
 from caveat.risk.scenario import Scenario
 from caveat.table import Column, Kind, Table
-from caveat.table.groups import breaks, cut
+from caveat.table.cells import breaks, cut
 
 __all__ = ["group", "resolve", "select_common"]
 

@@ -53,7 +53,7 @@ class Scenario:
         Number of people that the original was drawn from, if known.
     unit
         Whom the numbers are about, if it is not what the rows of the data are: "household" where
-        each row of the tables stands for a group (:func:`caveat.table.per_group.group_tables`).
+        each row of the tables stands for a group (:func:`caveat.table.grouping.group_tables`).
 
     Examples
     --------

@@ -1,37 +1,209 @@
-"""Kinds of values that an entry of a specification can have.
-
-Each kind can do three things: say what is wrong with a value, describe itself in words, and
-describe itself as JSON schema. The table of entries is made of them, so that validation,
-documentation and the schema for editors cannot say different things.
-"""
+"""Kinds of values that entries can have, the lines they stand on, and the table of entries."""
 
 from __future__ import annotations
 
+import json
+import re
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+import tomllib
+from bisect import bisect_right
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cache
+from importlib.resources import files
 from typing import Any, NamedTuple, Protocol
 
 from caveat.errors import FEW, hint
-from caveat.spec.lines import Entry
 
-__all__ = [
-    "Choice",
-    "Either",
-    "EntryKind",
-    "Flag",
-    "Group",
-    "Key",
-    "Many",
-    "Named",
-    "Number",
-    "Plain",
-    "Problem",
-    "Text",
-    "Whole",
-    "dotted",
-    "frozen",
-]
+Entry = tuple[str | int, ...]
+"""Where an entry is: keys of tables and positions in arrays, from 0."""
+
+_BLANK = re.compile(r"(?:[ \t\n]|#[^\n]*)*")
+_SPACE = re.compile(r"[ \t]*")
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+_BASIC = re.compile(r'"(?:[^"\\]|\\.)*"')
+_LITERAL = re.compile(r"'[^']*'")
+# Up to two quotation marks may stand right before the closing three.
+_LONG_BASIC = re.compile(r'"""(?:[^\\]|\\.)*?"""(?:""?(?!"))?', re.DOTALL)
+_LONG_LITERAL = re.compile(r"'''.*?'''(?:''?(?!'))?", re.DOTALL)
+# Numbers, truth values, dates and times; a date and a time may have a space between them.
+_PLAIN = re.compile(r"[^,\]}#\n]+")
+
+
+def lines_of(text: str) -> dict[Entry, int]:
+    r"""Return the line of every entry of a valid TOML text, counted from 1.
+
+    Examples
+    --------
+    >>> lines = lines_of('title = "x"\n[[scenario]]\nkeys = [\n  "age",\n]')
+    >>> lines["scenario", 0], lines["scenario", 0, "keys"], lines["scenario", 0, "keys", 0]
+    (2, 3, 4)
+    """
+    return _Scanner(text.replace("\r\n", "\n")).scan()
+
+
+@dataclass
+class Places:
+    """Where the parts of a text stand, as positions in it.
+
+    Parameters
+    ----------
+    pairs
+        Of each ``key = value``: where the key begins, where the value does, where that ends.
+    sections
+        Of each ``[section]``: where its heading begins, and where its last entry ends.
+    inline
+        Entries inside of ``{ }``.
+    """
+
+    pairs: dict[Entry, tuple[int, int, int]] = field(default_factory=dict)
+    sections: dict[Entry, tuple[int, int]] = field(default_factory=dict)
+    inline: set[Entry] = field(default_factory=set)
+
+
+def places_of(text: str) -> Places:
+    r"""Return where the entries of a valid TOML text stand; line breaks are single characters.
+
+    Examples
+    --------
+    >>> text = '[data]\npath = "x"  # a file\n'
+    >>> places_of(text).pairs["data", "path"], places_of(text).sections
+    ((7, 14, 17), {('data',): (0, 17)})
+    """
+    scanner = _Scanner(text)
+    scanner.scan()
+    return scanner.places
+
+
+class _Scanner:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.place = 0
+        self.starts = [0, *(found.end() for found in re.finditer("\n", text))]
+        self.lines: dict[Entry, int] = {}
+        self.sizes: dict[Entry, int] = {}  # of arrays of tables
+        self.places = Places()
+        self.depth = 0  # of brackets around
+
+    def scan(self) -> dict[Entry, int]:
+        table: Entry = ()
+        self._pass(_BLANK)
+        while self.place < len(self.text):
+            begin = self.place
+            if self.text.startswith("[", self.place):
+                table = self._header()
+                self.places.sections[table] = begin, self.place
+            else:
+                self._pair(table)
+                if table:
+                    self.places.sections[table] = self.places.sections[table][0], self.place
+            self._pass(_BLANK)
+        return self.lines
+
+    def _header(self) -> Entry:
+        """Read ``[a.b]`` or ``[[a.b]]`` and return the table that the next keys belong to."""
+        many = self.text.startswith("[[", self.place)
+        self.place += 2 if many else 1
+        *above, last = self._key()
+        self.place += 2 if many else 1
+        table: Entry = ()
+        for key in above:
+            table = self._current((*table, key))
+        self._note((*table, last))
+        if not many:
+            return self._current((*table, last))
+        table = (*table, last)
+        self.sizes[table] = self.sizes.get(table, 0) + 1
+        return self._current(table)
+
+    def _current(self, table: Entry) -> Entry:
+        """Note a table; of an array of tables its last one is meant."""
+        self._note(table)
+        if table in self.sizes:
+            table = (*table, self.sizes[table] - 1)
+            self._note(table)
+        return table
+
+    def _pair(self, table: Entry) -> None:
+        begin = self.place
+        for key in self._key():
+            table = (*table, key)
+            self._note(table)
+        self.place += 1  # the sign of equality
+        self._pass(_SPACE)
+        value = self.place
+        self._value(table)
+        end = value + len(self.text[value : self.place].rstrip(" \t"))
+        self.places.pairs[table] = begin, value, end
+        if self.depth:
+            self.places.inline.add(table)
+
+    def _key(self) -> list[str]:
+        parts = []
+        while True:
+            self._pass(_SPACE)
+            mark = self.text[self.place]
+            raw = self._pass({'"': _BASIC, "'": _LITERAL}.get(mark, _BARE_KEY))
+            parts.append(tomllib.loads(f"key = {raw}")["key"] if mark in "\"'" else raw)
+            self._pass(_SPACE)
+            if not self.text.startswith(".", self.place):
+                return parts
+            self.place += 1
+
+    def _value(self, entry: Entry) -> None:
+        opening = self.text[self.place]
+        if opening == "[":
+            self._several("]", lambda i: self._item((*entry, i)))
+        elif opening == "{":
+            self._several("}", lambda _: self._pair(entry))
+        else:
+            self._pass(self._scalar(opening))
+
+    def _scalar(self, opening: str) -> re.Pattern[str]:
+        if opening == '"':
+            return _LONG_BASIC if self.text.startswith('"""', self.place) else _BASIC
+        if opening == "'":
+            return _LONG_LITERAL if self.text.startswith("'''", self.place) else _LITERAL
+        return _PLAIN
+
+    def _several(self, closing: str, read: Callable[[int], None]) -> None:
+        """Read what stands between brackets, with commas."""
+        self.place += 1
+        self.depth += 1
+        number = 0
+        self._pass(_BLANK)
+        while not self.text.startswith(closing, self.place):
+            read(number)
+            number += 1
+            self._pass(_BLANK)
+            if self.text.startswith(",", self.place):
+                self.place += 1
+                self._pass(_BLANK)
+        self.place += 1
+        self.depth -= 1
+
+    def _item(self, entry: Entry) -> None:
+        self._note(entry)
+        self._value(entry)
+
+    def _note(self, entry: Entry) -> None:
+        self.lines.setdefault(entry, bisect_right(self.starts, self.place))
+
+    def _pass(self, pattern: re.Pattern[str]) -> str:
+        """Go behind what matches here, and return it."""
+        found = pattern.match(self.text, self.place)
+        if found is None:
+            raise ValueError(f"text is not valid TOML at character {self.place}")
+        self.place = found.end()
+        return found[0]
+
+
+# -------------------------------------------------------------------------------------------------
+# Kinds of values that an entry of a specification can have.
+#
+# Each kind can do three things: say what is wrong with a value, describe itself in words, and
+# describe itself as JSON schema. The table of entries is made of them, so that validation,
+# documentation and the schema for editors cannot say different things.
 
 
 class Problem(NamedTuple):
@@ -397,3 +569,54 @@ def _default(key: Key) -> dict[str, Any]:
     if key.default is None:
         return {}
     return {"default": list(key.default) if isinstance(key.default, tuple) else key.default}
+
+
+# -------------------------------------------------------------------------------------------------
+# The table of entries as a file beside this one: it can be had without loading any room.
+#
+# The table itself (:mod:`caveat.spec.entries`) names every measure, method and attack, and loads
+# them for that. To refuse a wrong key only its form is needed: ``entries.json`` holds it, written
+# by ``docs/make_release_spec.py``, and a test sees to it that both are the same.
+
+
+# What a key means and what holds without it does not matter to whether an entry is right.
+WORDS = ("says", "default", "otherwise", "only", "rules")
+
+
+def form_of(kind: Any) -> Any:
+    """Return a table of entries, or a part of one, as plain values for a file."""
+    if isinstance(kind, Mapping):
+        return {name: form_of(part) for name, part in kind.items()}
+    if isinstance(kind, tuple):
+        return [form_of(part) for part in kind]
+    if type(kind).__module__ != __name__:
+        return kind
+    held = {f.name: getattr(kind, f.name) for f in fields(kind) if f.name not in WORDS}
+    usual = {f.name: f.default for f in fields(kind)}
+    more = {name: form_of(value) for name, value in held.items() if value != usual[name]}
+    return [type(kind).__name__, more]
+
+
+def _made(form: Any) -> Any:
+    """Return what `form_of` was given, without the words."""
+    if isinstance(form, dict):
+        return {name: _made(part) for name, part in form.items()}
+    if not isinstance(form, list):
+        return form
+    if len(form) == 2 and isinstance(form[1], dict):
+        words = {"says": ""} if form[0] == "Key" else {}
+        return globals()[form[0]](**_made(form[1]), **words)
+    return tuple(_made(part) for part in form)
+
+
+@cache
+def stored_table() -> Group:
+    """Return the table of entries, without its words.
+
+    Examples
+    --------
+    >>> list(stored_table().keys)[:2]
+    ['release', 'data']
+    """
+    text = files("caveat.spec").joinpath("entries.json").read_text("utf-8")
+    return Group(_made(json.loads(text)))

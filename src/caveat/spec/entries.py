@@ -1,18 +1,17 @@
-"""The table of everything that can stand in a release specification.
-
-Validation, the JSON schema for editors and the reference page of the documentation are made from
-`SPECIFICATION`: to add a key is to write one line here.
-"""
+"""The table of everything that can stand in a release specification, also as JSON schema."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from collections.abc import Collection
+from dataclasses import fields, replace
+from typing import Any, Literal
 
+from caveat.attack.entry import Attacker, Option
 from caveat.attack.paired import LEAST_SIMULATIONS, RECORDS, SIMULATIONS
 from caveat.attack.priors import DEFAULT_PRIOR, PRIORS
-from caveat.attack.registry import attacks_of
-from caveat.protect.pipeline import PROTECTIONS
+from caveat.attack.registry import ATTACKS, attacks_of
+from caveat.protect.pipeline import PROTECTIONS, arguments_of
+from caveat.risk import MEASURES
 from caveat.spec._kinds import (
     Choice,
     Either,
@@ -27,26 +26,184 @@ from caveat.spec._kinds import (
     Text,
     Whole,
 )
-from caveat.spec.attackers import ATTACKERS, measures_of, own_options
 from caveat.spec.data_entries import COLUMN, DATA, GROUPS, PRIVACY, RELEASE, TABLE
-from caveat.spec.limits import ATTACKS, STRONG_MEASURES
-from caveat.spec.settings import CLEARING, FIXED, PUBLIC, SETTINGS
+from caveat.spec.limits import STRONG_MEASURES, STRONGEST
 from caveat.synthesis.choosing import ALL, AUTO, MOST, WIDE
+from caveat.synthesis.grid import SCALES
+from caveat.synthesis.margins.promise import OPTIONS
+from caveat.synthesis.method_names import SYNTHPOP
+from caveat.synthesis.methods import METHODS, Settings
+from caveat.synthesis.methods.guarded import GUARDS
+from caveat.synthesis.plan import GIVEN, WITHOUT_MODEL
+from caveat.synthesis.public import USUAL_BINS
 from caveat.synthesis.replacing import HOW
-from caveat.table.formats import writable
-from caveat.table.rare import K
+from caveat.table.identifying import K
+from caveat.table.source import writable
 from caveat.utility import MEASURES as UTILITIES
 
-__all__ = [
-    "CIRCUMSTANCES", "FORMATS", "REPORTS", "SCENARIO", "SPECIFICATION", "TUNE",
-]  # fmt: skip
+ATTACKERS: tuple[Attacker | Literal["release"], ...] = (
+    "release",
+    "strong",
+    "simulated",
+    "ordinary",
+)
+
+_TWO_TABLES = frozenset({"keys", "target", "tolerance", "columns"})
+# What a scenario says about every attacker, or a specification about the release.
+_COMMON = frozenset({"keys", "target", "tolerance", "control", "seed"})
+
+
+def measures_of(attacker: Attacker | Literal["release"]) -> tuple[str, ...]:
+    """Return the measures that an attacker can have."""
+    if attacker != "release":
+        attacks = attacks_of(attacker)
+        return tuple(measure.name for attack in attacks.values() for measure in attack.measures)
+    others = {measure.name for attack in ATTACKS.values() for measure in attack.measures}
+    return tuple(
+        name for name, m in MEASURES.items() if m.needs <= _TWO_TABLES and name not in others
+    )
+
+
+def default_measures(given: Collection[str]) -> tuple[str, ...]:
+    """Return what an audit measures by itself when these inputs are there."""
+    return tuple(
+        name
+        for name in measures_of("release")
+        if MEASURES[name].default and MEASURES[name].needs <= {*given, "columns"}
+    )
+
+
+def own_options() -> dict[str, tuple[Option, list[str]]]:
+    """Return what ordinary attacks alone are told, and by which attacks it is taken."""
+    found: dict[str, tuple[Option, list[str]]] = {}
+    for attack in attacks_of("ordinary").values():
+        for name, option in attack.takes.items():
+            if name not in _COMMON:
+                found.setdefault(name, (option, []))[1].append(attack.name)
+    return found
+
+
+# -------------------------------------------------------------------------------------------------
+# Settings of methods as a specification has them: for all columns, or for single ones.
+
+
+TEXT, FLAG = Text(), Flag()
+NAMES = Many(TEXT, "column names")
+
+_METHOD_NAMES = (*METHODS, *(name for name in WITHOUT_MODEL if name != GIVEN))
+_SETTINGS: dict[str, tuple[EntryKind, str]] = {
+    "method": (
+        Choice(_METHOD_NAMES, "method", also=tuple(SYNTHPOP)),
+        "How columns are made; cart is synthpop's way, and its names of methods are taken.",
+    ),
+    "minbucket": (Whole(1), "Records in the smallest leaf of a tree (cart)."),
+    "minsplit": (
+        Whole(2),
+        "Records in the smallest node that is split (cart); three leaves if not said.",
+    ),
+    "cp": (Number(0), "Complexity: what a split must gain, relative to the root (cart)."),
+    "prune": (
+        FLAG,
+        "Whether splits that gain less are cut away again (cart); cp plays no part if not.",
+    ),
+    "max_depth": (Whole(1), "Depth of a tree (cart)."),
+    "smoothing": (
+        Choice(("", "kernel", "density", "spline"), "smoothing"),
+        "How drawn numbers are smoothed; not for guarded trees.",
+    ),
+    "proper": (FLAG, "Whether parameters are drawn too (proper synthesis); not for guarded trees."),
+    "trees": (Whole(1), "Trees of a forest."),
+    "within": (TEXT, "The column whose levels group this one (nested)."),
+    "margins": (
+        Many(NAMES, "lists of column names"),
+        "Margins that a block keeps (ipf), or is made from (margins; a tree of pairs unless they "
+        "are said).",
+    ),
+    "pseudo_count": (Number(0), "Records spread evenly over all cells of a block (saturated)."),
+    "formula": (TEXT, "The formula of a derived column."),
+    "guard": (
+        Choice(tuple(GUARDS), "guard"),
+        "How strongly guarded trees hide single records; the numbers below are those of the dial "
+        "unless they are said.",
+    ),
+    "temperature": (
+        Number(0, above=True),
+        "How much chance there is in the choice of a split (guarded).",
+    ),
+    "smallest": (
+        Number(0, above=True),
+        "Records at which a node is split in half of the cases (guarded).",
+    ),
+    "backoff": (
+        Number(0, above=True),
+        "Records' worth that a node borrows from the node above (guarded).",
+    ),
+    "floor": (
+        Number(0, above=True),
+        "Records of the rarer half that a node borrows from the node above at least (guarded).",
+    ),
+    "depth": (Whole(0), "Most splits from the root to a leaf (guarded)."),
+}
+_DIAL = ("temperature", "smallest", "backoff", "floor", "depth")
+_USUAL = {item.name: getattr(Settings(), item.name) for item in fields(Settings)}
+SETTINGS = {
+    name: Key(kind, says, _USUAL[name], otherwise="from the dial" if name in _DIAL else "")
+    for name, (kind, says) in _SETTINGS.items()
+}
+"""Settings for all columns, or for single ones."""
+
+FIXED = ("order", "drop", "keep", "replace", "rare_below", "rules", *OPTIONS)
+"""Settings that a map or a search does not vary; each try of a guarantee would spend budget."""
+
+PUBLIC = {
+    "levels": Key(
+        Many(Plain(), "values", least=1),
+        "What a column can be, declared as public: rare or not, for a guarantee all of them; "
+        "texts, or whole numbers, or true and false.",
+        otherwise="read off the data, which no guarantee allows",
+    ),
+    "range": Key(
+        Many(Number(), "numbers (lowest, highest, step)", exactly=3),
+        "What is public about a number, for guarded trees and margins.",
+        otherwise="read off the data, and listed as assumed public",
+    ),
+    "scale": Key(
+        Choice(SCALES, "scale"),
+        "Whether the cells of a number are equally wide or grow (guarded, margins).",
+        otherwise="geometric if half of the records lie low in the range",
+    ),
+    "bins": Key(
+        Either((Whole(2), Many(Number(), "numbers that rise", least=2))),
+        "How many cells a number has in tables, or the values at which one begins (margins).",
+        otherwise=f"{USUAL_BINS}",
+    ),
+}
+"""What is declared as public of single columns."""
+
+CLEARING = Group(
+    {
+        "threshold": Key(Whole(1), "Records in the smallest cell that is published.", 10),
+        "dominance": Key(
+            Many(Number(0, above=True), "numbers (how many weights, share)", exactly=2),
+            "A cell is suppressed whose largest so many weights make up more than this share.",
+            otherwise="no such rule",
+        ),
+        "multiple": Key(Whole(1), "What counts are rounded to, half up.", 1),
+    },
+)
+"""What tables have to meet before anything is made from them."""
+
+
+# -------------------------------------------------------------------------------------------------
+# The table of everything that can stand in a release specification.
+#
+# Validation, the JSON schema for editors and the reference page of the documentation are made
+# from `SPECIFICATION`: to add a key is to write one line here.
+
 
 FORMATS = tuple(suffix.removeprefix(".") for suffix in writable())
 REPORTS = ("internal", "external")
-
-TEXT, FLAG = Text(), Flag()
 FILLED = Text(filled=True)
-NAMES = Many(TEXT, "column names")
 SOME_NAMES = Many(TEXT, "column names", least=1)
 VALUES = Many(Plain(), "values")
 LIMIT = Either(
@@ -69,7 +226,7 @@ ALLOWED = "measures with the most that is allowed"
 UTILITY = Choice(tuple(UTILITIES), "measure of utility", "caveat measures")
 ANY_RISK = tuple(name for attacker in ATTACKERS for name in measures_of(attacker))
 RISK = Choice(ANY_RISK, "measure of risk", "caveat measures")
-ANY_MEASURE = Choice((*ATTACKS, *ANY_RISK, *UTILITIES), "measure", "caveat measures")
+ANY_MEASURE = Choice((*STRONGEST, *ANY_RISK, *UTILITIES), "measure", "caveat measures")
 
 NAME_OR_NAMES = Either((TEXT, NAMES))
 LOOKUP = Group({"lookup": Key(NAME_OR_NAMES, "The columns it is looked up by.", required=True)})
@@ -152,7 +309,7 @@ def _not_for(attacker: str, keys: dict[str, Key]) -> dict[str, Any]:
     }
 
 
-OPTIONS: dict[str, EntryKind] = {
+KINDS_OF_OPTIONS: dict[str, EntryKind] = {
     "columns": SOME_NAMES, "column": FILLED, "number": Number(0), "share": Number(share=True),
     "numbers by column": Named(Number(0), PER_COLUMN), "flag": FLAG, "text": FILLED,
 }  # fmt: skip
@@ -174,7 +331,7 @@ def _keys_of_attacks() -> dict[str, Key]:
     """Return a key for whatever ordinary attacks alone are told."""
     keys = {}
     for name, (option, attacks) in own_options().items():
-        kind = Whole(option.least) if option.kind == "whole" else OPTIONS[option.kind]
+        kind = Whole(option.least) if option.kind == "whole" else KINDS_OF_OPTIONS[option.kind]
         text = option.help[0].lower() + option.help[1:]
         keys[name] = Key(
             kind,
@@ -280,7 +437,7 @@ MAP = Group(
                         "lists of protections; every combination is tried.", required=True),
         "scenario": Key(FILLED, "The scenario whose risk is drawn.",
                         otherwise="the first whose attacker is release or strong"),
-        "risk": Key(Choice((*measures_of("release"), *ATTACKS, *STRONG_MEASURES),
+        "risk": Key(Choice((*measures_of("release"), *STRONGEST, *STRONG_MEASURES),
                            "measure of risk", "caveat measures"),
                     "Measure of risk; with a strong attacker posterior, gain or a measure of hers.",
                     otherwise="DiSCO; with a strong attacker posterior"),
@@ -388,3 +545,35 @@ SPECIFICATION = Group(
         "output": Key(OUTPUT, "What is written."),
     },
 )  # fmt: skip
+
+
+# -------------------------------------------------------------------------------------------------
+# The specification as JSON schema, for editors that check TOML files while they are written.
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON schema (draft 2020-12) of a release specification.
+
+    It says of a file what can be said without the data: names, types, ranges and choices.
+    """
+    schema = SPECIFICATION.schema()
+    schema["properties"]["protect"]["items"]["allOf"] = [
+        {
+            "if": {"properties": {"name": {"const": name}}},
+            "then": {"propertyNames": {"enum": ["name", *known]}},
+        }
+        for name, (known, anything) in ((n, arguments_of(n)) for n in PROTECTIONS)
+        if not anything
+    ]
+    # One file in [data], or several in [tables].
+    schema["required"].remove("data")
+    path = schema["properties"]["data"].pop("required")
+    schema["anyOf"] = [
+        {"required": ["data"], "properties": {"data": {"required": path}}},
+        {"required": ["tables"]},
+    ]
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Release specification of Caveat",
+        **schema,
+    }

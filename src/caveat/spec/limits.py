@@ -1,31 +1,24 @@
-"""Limits that a release must meet."""
+"""Limits that a release must meet, and what is measured while settings are compared."""
 
 from __future__ import annotations
 
 import math
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal
 
 from caveat.attack.measures import ENTRIES
+from caveat.attack.priors import DEFAULT_PRIOR, Prior
 from caveat.errors import CaveatError
 from caveat.risk import MEASURES as RISKS
+from caveat.table import Table
 from caveat.units import Unit, printed
 from caveat.utility import MEASURES as UTILITIES
+from caveat.utility.analyses import check_model
 
-__all__ = [
-    "ATTACKS",
-    "STRONG_MEASURES",
-    "Limit",
-    "check_comparable",
-    "kind_of",
-    "read_limits",
-    "unit_of",
-]
-
-ATTACKS = {
+STRONGEST = {
     "posterior": "largest probability that the strong attacker gives to the truth about a record",
     "gain": "largest factor by which the release raises that probability",
 }
@@ -129,12 +122,12 @@ class Limit:
 
 def _check_above(measure: str, above: float, where: str) -> None:
     """Refuse a limit on the rise of a measure that has neither a control nor a baseline."""
-    if kind_of(measure) == "utility" or measure in ATTACKS:
+    if kind_of(measure) == "utility" or measure in STRONGEST:
         raise CaveatError(
             "it has neither a control nor a baseline that it could lie above",
             where=where,
             do="write most or least instead"
-            if measure not in ATTACKS
+            if measure not in STRONGEST
             else "limit strongWorst or strongShare instead",
             code="measure.limit.unsupported",
         )
@@ -182,26 +175,26 @@ def _range(measure: str) -> tuple[float, float]:
 
 def kind_of(measure: str) -> str:
     """Return "attack", "risk" or "utility", or say which measures there are."""
-    if measure in ATTACKS or measure in STRONG_MEASURES:
+    if measure in STRONGEST or measure in STRONG_MEASURES:
         return "attack"
     if measure in UTILITIES:
         return "utility"
     if measure in RISKS:
         return "risk"
-    near = {name.lower(): name for name in (*ATTACKS, *RISKS, *UTILITIES)}.get(measure.lower())
+    near = {name.lower(): name for name in (*STRONGEST, *RISKS, *UTILITIES)}.get(measure.lower())
     raise CaveatError(
         f"there is no measure {measure!r}",
         where="tune",
         do=f"perhaps {near}"
         if near
-        else f"use {', '.join(ATTACKS)} or a name from caveat measures",
+        else f"use {', '.join(STRONGEST)} or a name from caveat measures",
         code="measure.name.unknown",
     )
 
 
 def unit_of(measure: str) -> Unit:
     """Return the unit of a measure; posterior and gain are printed as they are."""
-    if measure in ATTACKS:
+    if measure in STRONGEST:
         return "score"
     return (UTILITIES if measure in UTILITIES else RISKS)[measure].unit
 
@@ -245,3 +238,83 @@ def _read(value: float, measure: str) -> float:
     if unit_of(measure) != "share":
         return float(value)
     return float(Decimal(repr(float(value))).scaleb(-2))
+
+
+# -------------------------------------------------------------------------------------------------
+# What is measured of a release while settings are compared.
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is measured of a release.
+
+    Parameters
+    ----------
+    measures
+        Names of measures of risk and utility, "posterior" and "gain".
+    keys, targets
+        The scenario of the measures of risk; the value of a measure is the worst over the targets.
+    circumstances
+        Further arguments of the scenario.
+    models
+        Formulas, for utility measures that need a model; the worst counts.
+    records
+        The records that the strong attacker is after: positions, a number of the most vulnerable
+        ones, or "all" (of equal records one). Where every column is a guarded tree, she is after
+        all of them unless positions are named; measures of shares are of all in any case.
+    unknown, prior
+        What she does not know about each, and what she believes before; as for
+        :func:`caveat.attack.posterior`.
+    simulations
+        Draws of the parameters, or releases in each world, where nothing is exact.
+    """
+
+    measures: tuple[str, ...]
+    keys: tuple[str, ...] = ()
+    targets: tuple[str, ...] | None = None
+    circumstances: Mapping[str, Any] = field(default_factory=dict)
+    models: tuple[str, ...] = ()
+    records: tuple[int, ...] | int | Literal["all"] = 5
+    unknown: tuple[str, ...] | None = None
+    prior: Prior = DEFAULT_PRIOR
+    simulations: int = 50
+
+    def of_kind(self, kind: str) -> list[str]:
+        """Return the names of the measures of one kind."""
+        return [name for name in self.measures if kind_of(name) == kind]
+
+    @property
+    def sought(self) -> tuple[str, ...]:
+        """The columns that the measures of the strong attacker over all records are about."""
+        return self.targets or self.unknown or ()
+
+    def check(self, original: Table) -> None:
+        """Refuse what cannot be measured, before any work is done."""
+        if self.of_kind("risk") and not self.keys:
+            raise CaveatError(
+                "no key is named", where="tune", do="add keys = [...]", code="tune.key.absent"
+            )
+        for name in [*self.keys, *(self.targets or ()), *(self.unknown or ())]:
+            original[name]
+        about = [name for name in STRONG_MEASURES if name in self.measures and _has_target(name)]
+        if about and not self.sought:
+            raise CaveatError(
+                f"{about[0]} needs a target",
+                where="tune",
+                do="add targets = [...]",
+                code="tune.target.absent",
+            )
+        for name in self.of_kind("utility"):
+            if "model" in UTILITIES[name].needs and not self.models:
+                raise CaveatError(
+                    f"{name} needs a model",
+                    where="tune",
+                    do="add models = [...]",
+                    code="tune.model.absent",
+                )
+        for model in self.models:
+            check_model(model, original.names)
+
+
+def _has_target(name: str) -> bool:
+    return "target" in RISKS[name].needs

@@ -1,8 +1,8 @@
-"""The attackers of a specification."""
+"""The attackers of a specification, what it asks about utility, and its map of both."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -11,16 +11,26 @@ from caveat.attack.paired import RECORDS, SIMULATIONS
 from caveat.attack.priors import DEFAULT_PRIOR, NamedPrior
 from caveat.attack.registry import attacks_of
 from caveat.errors import hint
-from caveat.risk import MEASURES, Scenario
-from caveat.spec._kinds import frozen
-from caveat.spec.attackers import ATTACKERS, default_measures, measures_of, own_options
+from caveat.expressions import Expression
+from caveat.generators import Setting, settings_of
+from caveat.risk import MEASURES as RISKS
+from caveat.risk import Scenario
+from caveat.spec._kinds import Entry, Many, frozen
 from caveat.spec.document import Document
-from caveat.spec.entries import CIRCUMSTANCES, SCENARIO
-from caveat.spec.limits import Limit, check_comparable, read_limits
-from caveat.spec.lines import Entry
-
-__all__ = ["ScenarioSpec", "limits_at", "read_scenarios"]
-
+from caveat.spec.entries import (
+    ATTACKERS,
+    CIRCUMSTANCES,
+    PROTECT,
+    SCENARIO,
+    SYNTHESIS,
+    default_measures,
+    measures_of,
+    own_options,
+)
+from caveat.spec.limits import STRONG_MEASURES, STRONGEST, Limit, check_comparable, read_limits
+from caveat.utility import MEASURES as UTILITIES
+from caveat.utility.analyses import read_model
+from caveat.utility.edits import EditRule
 
 OF_GROUPS = ("limit", "denominator", "population")
 """Circumstances that are about no single column, and so can be those of a group."""
@@ -281,12 +291,12 @@ class _Reading:
             return tuple(
                 name
                 for name in measures_of("strong")
-                if (has_target if "target" in MEASURES[name].needs else asks)
+                if (has_target if "target" in RISKS[name].needs else asks)
             )
         if self.attacker == "simulated":
             return measures_of("simulated")
         given = {"keys", "target", "columns", *(["tolerance"] if "tolerance" in self.given else [])}
-        return tuple(name for name in measures_of("release") if MEASURES[name].needs <= given)
+        return tuple(name for name in measures_of("release") if RISKS[name].needs <= given)
 
     def _usual(self, possible: tuple[str, ...]) -> tuple[str, ...]:
         if self.attacker != "release":
@@ -328,7 +338,173 @@ class _Reading:
             "control": "control = 0.2 to [release]",
             **{name: name for name, (option, _) in own_options().items() if option.default is None},
         }
-        lacking = sorted(set(adding) & MEASURES[name].needs)
+        lacking = sorted(set(adding) & RISKS[name].needs)
         if lacking:
             return f"add {adding[lacking[-1]]}"
         return hint(name, possible, "caveat measures")
+
+
+# -------------------------------------------------------------------------------------------------
+# What a specification asks about utility, and the map of risk and utility.
+
+
+@dataclass(frozen=True)
+class UtilitySpec:
+    """The ``[utility]`` part: what analysts need.
+
+    Parameters
+    ----------
+    measures
+        What is measured: what the specification names, or the standard set; the measures of the
+        limits are always among them.
+    models
+        Formulas of models to fit on both sides.
+    targets
+        Columns to predict after training on the release.
+    rules
+        Edit rules by name.
+    limits
+        What must hold.
+    """
+
+    measures: tuple[str, ...]
+    models: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+    rules: Mapping[str, EditRule] = field(default_factory=dict)
+    limits: tuple[Limit, ...] = ()
+
+
+@dataclass(frozen=True)
+class MapSpec:
+    """The ``[map]`` part: a risk–utility map around the release.
+
+    Parameters
+    ----------
+    settings
+        Settings with the values to try.
+    scenario
+        Name of the scenario whose risk is drawn.
+    risk, utility
+        The measures; risk is "posterior", "gain" or one of hers when the attacker is a strong one.
+    seeds
+        Releases per setting.
+    """
+
+    settings: Mapping[str, Sequence[Any]]
+    scenario: str
+    risk: str = "DiSCO"
+    utility: str = "S_pMSE"
+    seeds: int = 2
+
+    def all_settings(self, synthesis: Mapping[str, Any]) -> list[Setting]:
+        """Return every combination, for :func:`caveat.tuning.risk_utility_map`."""
+        return settings_of(synthesis, self.settings)
+
+
+def read_utility(document: Document, *, copies: int) -> UtilitySpec:
+    """Read the section of a document that has been held against the table of entries."""
+    given = document.content.get("utility", {})
+    rules = {
+        name: EditRule(rule["then"], rule.get("if"), rule.get("group"))
+        for name, rule in given.get("rules", {}).items()
+    }
+    for name, rule in given.get("rules", {}).items():
+        for key in [key for key in ("if", "then") if key in rule]:
+            with document.at("utility", "rules", name, key):
+                Expression(rule[key])
+    for i, model in enumerate(given.get("models", ())):
+        with document.at("utility", "models", i):
+            read_model(model)
+    lacking = {
+        "model": ('models = ["income ~ age + sex"]', not given.get("models")),
+        "target": ('targets = ["income"]', not given.get("targets")),
+        "rules": ('rules = { child = { if = "age < 16", then = "income == 0" } }', not rules),
+        "copies": ("copies = 2 to [release]", copies < 2),
+        "groups": (
+            'key = "household" to [groups]',
+            "groups" not in document.content and "tables" not in document.content,
+        ),
+    }
+    limits = limits_at(document, ("utility", "limits"), given.get("limits", {}))
+    wanted = [("limits", limit.measure) for limit in limits]
+    wanted += [("measures", name) for name in given.get("measures", ())]
+    for key, name in wanted:
+        for need in sorted(UTILITIES[name].needs):
+            example, is_lacking = lacking[need]
+            if is_lacking:
+                place = given["measures"].index(name) if key == "measures" else name
+                what = f"utility.{key}: {name} needs {example.partition(' ')[0]}"
+                document.fail(
+                    ("utility", key, place), what, f"add {example}", code="spec.entry.absent"
+                )
+    usual = [
+        name
+        for name, measure in UTILITIES.items()
+        if measure.default and not any(lacking[need][1] for need in measure.needs)
+    ]
+    chosen = given.get("measures", usual)
+    return UtilitySpec(
+        measures=tuple(dict.fromkeys([*chosen, *(limit.measure for limit in limits)])),
+        models=tuple(given.get("models", ())),
+        targets=tuple(given.get("targets", ())),
+        rules=rules,
+        limits=limits,
+    )
+
+
+def read_map(document: Document, scenarios: Sequence[ScenarioSpec]) -> MapSpec | None:
+    """Read the section of a document that has been held against the table of entries."""
+    if "map" not in document.content:
+        return None
+    given = dict(document.content["map"])
+    # A map is about rows; with groups nobody but who has the release alone can be drawn.
+    drawn = ("release",) if "groups" in document.content else ("release", "strong")
+    named = {s.name: s for s in scenarios if s.attacker in drawn and not s.unit}
+    if not named:
+        document.fail(
+            ("map",),
+            "map: no scenario can be drawn",
+            f"add one about rows whose attacker is {' or '.join(drawn)}",
+            code="spec.entry.absent",
+        )
+    name = given.setdefault("scenario", next(iter(named)))
+    if name not in named:
+        known = name in [s.name for s in scenarios]
+        slow = "has an attacker who is too slow for a map, or is about groups"
+        what = slow if known else "is not there"
+        document.fail(
+            ("map", "scenario"), f"map.scenario: the scenario {name!r} {what}",
+            hint(name, tuple(named)),
+            code="spec.value.unsupported" if known else "spec.value.unknown",
+        )  # fmt: skip
+    strong = named[name].attacker == "strong"
+    risk = given.setdefault("risk", "posterior" if strong else "DiSCO")
+    if (risk in STRONGEST or risk in STRONG_MEASURES) != strong:
+        kind = "strong" if strong else "release"
+        other = (
+            ", ".join((*STRONGEST, *STRONG_MEASURES))
+            if strong
+            else "a measure of an audit, such as DiSCO"
+        )
+        document.fail(
+            ("map", "risk"),
+            f"map.risk: there is no {risk} of the attacker {kind!r}",
+            f"use {other}",
+            code="spec.entry.conflict",
+        )
+    check_tried(document, "map")
+    return MapSpec(**given)
+
+
+def check_tried(document: Document, section: str) -> None:
+    """Refuse settings to try whose values are not allowed."""
+    settings = document.content[section]["settings"]
+    for name, values in settings.items():
+        kind = SYNTHESIS.keys[name].kind if name != "protect" else Many(PROTECT, "protections")
+        for i, value in enumerate(values):
+            document.refuse(kind.problems(value, (section, "settings", name, i)))
+    base = document.content.get("synthesis", {})
+    with document.at("synthesis"):
+        settings_of(base, {k: v for k, v in settings.items() if k == "method"})
+    with document.at(section, "settings"):
+        settings_of(base, settings)

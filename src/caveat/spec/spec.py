@@ -1,52 +1,287 @@
-"""The release specification: one file that says what is released, how, and what must hold.
-
-:meth:`ReleaseSpec.from_toml` reads and checks the file by itself, :meth:`ReleaseSpec.check` holds
-it against the data. A mistake is named with the line it stands on.
-"""
+"""The release specification: what is released, how, with which budget, and what is searched for."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
-from caveat.errors import Mistakes
+from caveat.errors import CaveatError, Mistakes, about
 from caveat.expressions import Expression
+from caveat.generators import Setting, settings_of
+from caveat.generators.ours import refuse_second_source
 from caveat.privacy import Budget
+from caveat.privacy import Limit as Allowed
 from caveat.protect.pipeline import check_steps
-from caveat.spec.against_data import check_against
-from caveat.spec.analyses import MapSpec, UtilitySpec, check_tried, read_map, read_utility
-from caveat.spec.document import PARTS, Document
-from caveat.spec.limits import read_limits
-from caveat.spec.output import OutputSpec, read_output
-from caveat.spec.privacy import budget_of, check_promise, refuse_fits, with_budget
-from caveat.spec.release_rows import Rows, population_of, read_rows
-from caveat.spec.rules import columns_of
-from caveat.spec.scenarios import ScenarioSpec, read_scenarios
-from caveat.spec.tables import (
+from caveat.spec._kinds import Entry, frozen
+from caveat.spec.against_data import check_against, columns_of
+from caveat.spec.data_entries import (
+    OutputSpec,
+    Rows,
     TableSpec,
     margin_files,
+    population_of,
     read_groups,
     read_linked,
+    read_output,
+    read_rows,
     read_tables,
     refuse_password,
     refuse_with_tables,
 )
-from caveat.spec.tuning import TuneSpec
+from caveat.spec.document import PARTS, Document
+from caveat.spec.entries import CIRCUMSTANCES, TUNE
+from caveat.spec.limits import Limit, Question, check_comparable, read_limits
+from caveat.spec.scenarios import (
+    MapSpec,
+    ScenarioSpec,
+    UtilitySpec,
+    check_tried,
+    read_map,
+    read_scenarios,
+    read_utility,
+)
 from caveat.synthesis import Plan
 from caveat.synthesis.linked.groups import GroupPlan
+from caveat.synthesis.margins.promise import OPTIONS, is_private
+from caveat.synthesis.methods.guarded import GUARDS
 from caveat.table import Schema, Table
-from caveat.table.file_form import TextForm, form_of
-from caveat.table.files import read_into
+from caveat.table.files import TextForm, form_of, read_into
 from caveat.table.grouping import Groups
 from caveat.table.linked import Linked
 from caveat.table.source import seen_in
+from caveat.utility.analyses import read_model
 
-__all__ = [
-    "DataSpec", "Document", "MapSpec", "OutputSpec", "ReleasePart", "ReleaseSpec", "ScenarioSpec",
-    "UtilitySpec", "read_parts", "read_tune",
-]  # fmt: skip
+EVERY_FIT = "every release that is made from the data spends budget of the guarantee"
+
+
+def budget_of(document: Document) -> Budget:
+    """Return the budget of ``[privacy]``, or that of one release in a ledger beside the file."""
+    given = document.content.get("privacy", {})
+    path = document.content.get("data", {}).get("path")
+    if path is None and "dataset" not in given:
+        document.fail(
+            ("privacy",),
+            "privacy.dataset is missing: releases of the same data share a budget by its name",
+            'add [privacy] with dataset = "…"',
+            code="spec.entry.absent",
+        )
+    limit = given.get("limit")
+    with document.at("privacy"):
+        return Budget(
+            document.path.parent / given.get("ledger", "ledger.jsonl"),
+            given.get("dataset") or Path(path).name,
+            None if limit is None else Allowed(limit["epsilon"], limit["delta"]),
+        )
+
+
+def check_promise(document: Document) -> None:
+    """Refuse what would break a guarantee or spend it again, and a budget that nothing spends."""
+    content = document.content
+    synthesis = content.get("synthesis", {})
+    with document.at("protect"):
+        refuse_second_source(synthesis, content.get("protect", ()))
+    if not is_private(synthesis):
+        if "limit" in content.get("privacy", {}):
+            document.fail(
+                ("privacy", "limit"),
+                "privacy.limit: a budget is for a guarantee, and none is asked for",
+                "add epsilon to [synthesis], or leave the limit out",
+                code="spec.entry.unused",
+            )
+        return
+    for section in ("groups", "tables"):
+        if section in content:
+            document.fail(
+                (section,),
+                f"{section}: a guarantee is about single records, and these belong together",
+                f"leave {section} out, or epsilon and poisson",
+                code="spec.entry.conflict",
+            )
+    if type(content.get("release", {}).get("control")) is int:
+        document.fail(
+            ("release", "control"),
+            "release.control: with a guarantee a control is a share, drawn record by record",
+            "write control = 0.2",
+            code="spec.entry.conflict",
+        )
+    if "map" in content:
+        refuse_fits(document, "map")
+    for i, scenario in enumerate(content.get("scenario", ())):
+        if scenario.get("attacker") == "simulated":
+            document.fail(
+                ("scenario", i, "attacker"),
+                f"scenario: {EVERY_FIT}, and this attacker makes many",
+                'use attacker = "strong", who is exact here',
+                code="spec.entry.conflict",
+            )
+
+
+def with_budget(
+    document: Document, synthesis: Mapping[str, Any], schema: Schema
+) -> Mapping[str, Any]:
+    """Return the options of the synthesiser; of a guarantee with what it needs besides.
+
+    These are the declared codes that mean missing, and the ledger.
+    """
+    if not is_private(synthesis):
+        return synthesis
+    columns = {name: dict(entry) for name, entry in synthesis.get("columns", {}).items()}
+    for name, column in schema.columns.items():
+        if name in columns and column.missing:
+            columns[name]["missing"] = list(column.missing)
+    return {**synthesis, "columns": columns, "budget": budget_of(document)}
+
+
+def refuse_fits(document: Document, what: str, *entries: Entry) -> None:
+    """Refuse to make many releases where each spends budget, before any does.
+
+    Parameters
+    ----------
+    document
+        The specification.
+    what
+        What makes them, in one word.
+    entries
+        Where options of ours may stand, besides ``[synthesis]``.
+    """
+    for entry in (("synthesis",), *entries):
+        found: Any = document.content
+        for part in entry:
+            found = found.get(part, {}) if isinstance(found, Mapping) else found[part]
+        if is_private(found):
+            name = next(name for name in OPTIONS if name in found)
+            document.fail(
+                (*entry, name),
+                f"{what}: {EVERY_FIT}, and this makes many",
+                "leave epsilon, delta and poisson out, and choose them before the data are looked "
+                "at",
+                code="spec.entry.conflict",
+            )
+
+
+# -------------------------------------------------------------------------------------------------
+# What a search for settings is told: the ``[tune]`` part of a specification.
+
+
+OBJECTIVE = "S_pMSE two-way"
+
+
+@dataclass(frozen=True)
+class TuneSpec:
+    """What is searched, and what must hold.
+
+    What ``[tune]`` does not say comes from the specification of the release: keys, targets and
+    limits from the scenarios, limits and models from ``[utility]``.
+
+    Parameters
+    ----------
+    settings
+        The settings to try.
+    limits
+        What a release must meet, on every seed.
+    objective
+        The measure of utility that should be as good as possible, on the mean over the seeds.
+    question
+        The scenario; its measures are the objective and those of the limits.
+    seeds
+        Releases per setting in the first round.
+    fresh
+        Releases of a finalist on fresh seeds.
+    seed
+        Root of all randomness.
+    """
+
+    settings: tuple[Setting, ...]
+    limits: tuple[Limit, ...]
+    objective: str
+    question: Question
+    seeds: int = 2
+    fresh: int = 5
+    seed: int = 0
+
+    @classmethod
+    def from_mapping(cls, content: Mapping[str, Any]) -> TuneSpec:
+        """Read the parts of a specification that a search needs."""
+        given = dict(content.get("tune", {}))
+        for problem in TUNE.problems(given, ("tune",)):
+            raise CaveatError(
+                problem.what, do=problem.do, entry=problem.entry[1:], code=problem.code
+            )
+        given = {**_of_the_release(content, given), **given}
+        limits, objective = read_limits(given.pop("limits")), given.pop("objective")
+        check_comparable(limits, has_control=False)  # a search fits all records
+        for i, model in enumerate(given.get("models", ())):
+            with about("models", i):
+                read_model(model)
+        tried = dict(given.pop("settings"))
+        if content.get("protect"):
+            tried.setdefault("protect", [content["protect"]])
+        settings = settings_of(content.get("synthesis", {}), tried)
+        measures = tuple(dict.fromkeys([objective, *(limit.measure for limit in limits)]))
+        circumstances = given.pop("scenario", {})
+        rest = frozen({**given.pop("attacker", {}), **given})
+        asked = {item.name: rest.pop(item.name) for item in fields(Question) if item.name in rest}
+        question = Question(measures, circumstances=circumstances, **asked)
+        return cls(tuple(settings), limits, objective, question, **rest)
+
+
+def _of_the_release(content: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the rest of a specification says about entries of the search."""
+    by = {
+        attacker: [s for s in content.get("scenario", ()) if _is_of(s, attacker)]
+        for attacker in ("release", "strong")
+    }
+    limited = [s for s in by["release"] if s.get("limits")]
+    if len(limited) > 1 and "limits" not in given:
+        raise CaveatError(
+            "several scenarios of an attacker with keys have limits, and a search is about one",
+            where="tune",
+            do="write keys and limits in [tune]",
+            code="tune.limit.conflict",
+        )
+    utility, known = content.get("utility", {}), (limited or by["release"] or [{}])[0]
+    found: dict[str, Any] = {"objective": OBJECTIVE, "models": utility.get("models", ())}
+    if "keys" not in given:  # whoever names keys describes the attacker
+        found |= {key: known[key] for key in ("keys", "targets") if key in known}
+        found["scenario"] = {name: known[name] for name in CIRCUMSTANCES if name in known}
+    limits = [part.get("limits", {}) for part in (known, *by["strong"], utility)]
+    found["limits"] = {name: most for part in limits for name, most in part.items()}
+    if not given.get("limits", found["limits"]):
+        raise CaveatError(
+            "no limit is named",
+            where="tune",
+            do="add limits to a [[scenario]]",
+            code="tune.limit.absent",
+        )
+    sought = [name for s in by["strong"] for name in s.get("targets", ())]
+    if sought and "targets" not in {**found, **given} and "attacker" not in given:
+        found["attacker"] = {"unknown": list(dict.fromkeys(sought))}
+    if "settings" not in given:
+        if content.get("synthesis", {}).get("method", "guarded") != "guarded":
+            raise CaveatError(
+                "no setting is named",
+                where="tune",
+                do="add [tune.settings], as in cp = [1e-8, 0.05]",
+                code="tune.setting.absent",
+            )
+        found["settings"] = {"guard": list(GUARDS)}
+    return found
+
+
+def _is_of(scenario: Mapping[str, Any], attacker: str) -> bool:
+    """Whether a scenario is about single records and this attacker."""
+    alone = "unit" not in scenario and "table" not in scenario
+    return alone and scenario.get("attacker", "release") == attacker
+
+
+# -------------------------------------------------------------------------------------------------
+# The release specification: one file that says what is released, how, and what must hold.
+#
+# :meth:`ReleaseSpec.from_toml` reads and checks the file by itself, :meth:`ReleaseSpec.check`
+# holds it against the data. A mistake is named with the line it stands on.
+
 
 Access = Literal["public", "registered", "secure"]
 

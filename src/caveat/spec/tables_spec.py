@@ -1,4 +1,4 @@
-"""What ``caveat tables`` takes from a specification: the tables, the rules and the hierarchies."""
+"""What ``caveat tables`` and ``caveat safepub`` take from a specification."""
 
 from __future__ import annotations
 
@@ -19,23 +19,31 @@ from caveat.outputs.primary import PrimaryRules
 from caveat.outputs.publication import Inner
 from caveat.outputs.shown import STATUS, free_name
 from caveat.outputs.tables import Layout, check_published
+from caveat.privacy import Budget
+from caveat.protect.lattice import Levels
+from caveat.protect.safepub import Promise, promise_for
 from caveat.seeds import is_guessable, key_of
-from caveat.spec._kinds import Choice, Either, Group, Key, Many, Named, Number, Text, Whole, dotted
-from caveat.spec.data_entries import COLUMN, DATA
-from caveat.spec.document import Document
-from caveat.spec.lines import Entry
-from caveat.spec.tables import refuse_password
-from caveat.spec.toml import toml_key
+from caveat.spec._kinds import (
+    Choice,
+    Either,
+    Entry,
+    Group,
+    Key,
+    Many,
+    Named,
+    Number,
+    Plain,
+    Whole,
+    dotted,
+)
+from caveat.spec.data_entries import COLUMN, DATA, FILLED, PRIVACY, refuse_password
+from caveat.spec.document import Document, toml_key
+from caveat.spec.spec import budget_of
 from caveat.table import Kind, Table
 from caveat.table.files import read_into
-from caveat.table.identifying import judge
-from caveat.table.provenance import Origin, Output, clear
-from caveat.table.rare import K, rare_levels
+from caveat.table.identifying import K, Origin, Output, clear, judge, rare_levels
 from caveat.table.source import seen_in
 
-__all__ = ["METHODS", "TablesSpec"]
-
-FILLED = Text(filled=True)
 METHODS = ("suppress", "stochastic rounding", "controlled rounding", "cell keys")
 
 PUBLICATION = Group(
@@ -96,7 +104,7 @@ TABLE = Group(
         ),
     }
 )
-FILE = Group(
+TABLES_FILE = Group(
     {
         "data": Key(DATA, "The confidential file.", required=True),
         "columns": Key(Named(COLUMN, "columns with what is known about them"), "As elsewhere."),
@@ -151,7 +159,7 @@ class TablesSpec:
     @classmethod
     def from_document(cls, document: Document) -> TablesSpec:
         """Read a specification; what is wrong is named with its line."""
-        document.refuse(FILE.problems(document.content, ()))
+        document.refuse(TABLES_FILE.problems(document.content, ()))
         content = document.content
         folder = document.path.parent
         names: set[str] = set()
@@ -374,3 +382,114 @@ def _parents(path: Path) -> dict[str, str]:
                 code="outputs.hierarchy.conflict",
             )
     return out
+
+
+# -------------------------------------------------------------------------------------------------
+# What ``caveat safepub`` takes from a specification: the promise, and the levels of columns.
+
+
+ABOVE = Number(0, above=True)
+
+LEVELS = Group(
+    {
+        "widths": Key(
+            Many(ABOVE, "numbers above 0", least=1),
+            "Of numbers: the widths of the intervals, each a multiple of the one before.",
+        ),
+        "origin": Key(Number(), "Where an interval begins.", 0),
+        "groups": Key(
+            Many(Named(Many(Plain(), "values", least=1), "groups with their values"), "groupings"),
+            "Of classes: groups with their values, then groups of these groups.",
+        ),
+    }
+)
+SAFEPUB = Group(
+    {
+        "epsilon": Key(ABOVE, "The epsilon of the whole release.", required=True),
+        "delta": Key(Number(share=True), "The delta of the whole release.", required=True),
+        "beta": Key(
+            Number(share=True), "The sampling rate.", otherwise="the largest that is allowed"
+        ),
+        "search": Key(
+            Number(share=True), "The share of epsilon for the choice of levels.", default=0.1
+        ),
+        "response": Key(FILLED, "The column that is released as it is.", required=True),
+        "levels": Key(
+            Named(LEVELS, "columns with their levels"), "The columns to release.", required=True
+        ),
+    }
+)
+SAFEPUB_FILE = Group(
+    {
+        "data": Key(DATA.optional(), "Delimiter, decimal sign and encoding of the file."),
+        "columns": Key(Named(COLUMN, "columns with what is known about them"), "As elsewhere."),
+        "safepub": Key(SAFEPUB, "The release.", required=True),
+        "privacy": Key(PRIVACY, "The ledger of what is spent."),
+    }
+)
+
+
+@dataclass(frozen=True)
+class SafepubSpec:
+    """A release of real records under a promise.
+
+    Parameters
+    ----------
+    promise
+        What is promised; it needs no data.
+    response
+        The column that is released as it is.
+    levels
+        The other columns with their declared levels.
+    options
+        epsilon, delta, beta and search, as :func:`caveat.protect.safepub.safepub` takes them.
+    budget
+        The ledger, if there is one.
+    document
+        The file itself.
+    """
+
+    promise: Promise
+    response: str
+    levels: Mapping[str, Levels]
+    options: Mapping[str, Any]
+    budget: Budget | None
+    document: Document
+
+    __repr__ = without_values
+
+    @classmethod
+    def from_document(cls, document: Document) -> SafepubSpec:
+        """Read a specification; what is wrong is named with its line."""
+        document.refuse(SAFEPUB_FILE.problems(document.content, ()))
+        part = document.content["safepub"]
+        levels = {}
+        for name, declared in part["levels"].items():
+            with document.at("safepub", "levels", name):
+                levels[name] = Levels(**declared)
+        options = {key: part[key] for key in ("epsilon", "delta", "beta", "search") if key in part}
+        response = part["response"]
+        if response in levels:
+            document.fail(
+                ("safepub", "levels", response),
+                f"safepub.levels.{response}: the response is released as it is",
+                "declare no levels of it",
+                code="outputs.column.conflict",
+            )
+        _check_kinds(document, (*levels, response))
+        with document.at("safepub"):
+            promise = promise_for((*levels, response), **options)
+        budget = budget_of(document) if "privacy" in document.content else None
+        return cls(promise, response, levels, options, budget, document)
+
+
+def _check_kinds(document: Document, names: tuple[str, ...]) -> None:
+    """Refuse a column whose kind would be found from the data: it shows in all its values."""
+    for name in names:
+        if "kind" not in document.content.get("columns", {}).get(name, {}):
+            document.fail(
+                ("columns", name),
+                f"columns.{name}.kind is missing, and a kind found from the data is not private",
+                f'add kind = "category", "integer" or another to [columns.{toml_key(name)}]',
+                code="privacy.column.undeclared",
+            )

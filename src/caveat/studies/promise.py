@@ -28,7 +28,7 @@ from caveat.studies.study import Grid, Output, Study, StudyResult
 from caveat.synthesis import Synthesizer
 from caveat.synthesis.grid import assumed_grid
 from caveat.table import Column, Table, read
-from caveat.table.numbers import decimals_of
+from caveat.table.table import decimals_of
 
 __all__ = ["EPSILONS", "STUDY", "SURVEY", "Loss", "declared_as_in", "losses", "picture", "run"]
 

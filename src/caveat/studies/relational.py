@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from caveat.datasets.register import BENEFITS, COUNTRIES, register
+from caveat.datasets.tables import BENEFITS, COUNTRIES, register
 from caveat.errors import CaveatWarning
 from caveat.generators.reference import reference
 from caveat.studies.study import Grid, Number, Output, Study, StudyResult

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from caveat.charts import FORMATS, save
-from caveat.table.atomic import check_outputs, make_folder
+from caveat.table.drafts import check_outputs, make_folder
 
 __all__ = ["Grid", "Number", "Output", "Study", "StudyResult"]
 

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
-from caveat.table.atomic import atomic_output
+from caveat.table.drafts import atomic_output
 
 __all__ = ["NOTICE", "VERSION", "check_file", "damaged", "pack", "read", "unpack", "write"]
 

@@ -20,7 +20,7 @@ from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.synthesis.grid import Grid
 from caveat.table import Column
-from caveat.table.column import smallest_unsigned
+from caveat.table.table import smallest_unsigned
 
 __all__ = ["Coding", "Part"]
 

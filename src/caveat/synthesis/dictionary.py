@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from caveat.synthesis.methods import State
 from caveat.synthesis.methods._checks import check_codes, need
 from caveat.table import Column, Kind, Table
-from caveat.table.decode import decode
-from caveat.table.dictionary import column_of, dictionary_state
+from caveat.table.code_files import column_of, dictionary_state
+from caveat.table.coding import decode
 
 __all__ = [
     "check_decodes",

@@ -33,9 +33,7 @@ from caveat.synthesis.one_thread import one_thread_each
 from caveat.synthesis.plan import WITHOUT_MODEL, ColumnPlan, Plan
 from caveat.synthesis.rules import Fixed, Order
 from caveat.table import Column, Kind, Table
-from caveat.table.column import count_codes
-from caveat.table.numbers import decimals_of
-from caveat.table.weights import survey_weights
+from caveat.table.table import count_codes, decimals_of, survey_weights
 from caveat.tree import Predictors
 
 __all__ = ["ColumnFits", "changes_cleared", "cleared_by", "fit_columns"]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
 from caveat.table import Column
-from caveat.table.rare import K
+from caveat.table.identifying import K
 
 __all__ = ["SCALES", "Grid", "assumed_grid", "declared_bins", "declared_grid"]
 

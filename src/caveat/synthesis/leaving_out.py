@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from caveat.errors import CaveatError
 from caveat.expressions import Expression
-from caveat.table.identifying import CODES, Judgement
-from caveat.table.provenance import Origin, Output
+from caveat.table.identifying import CODES, Judgement, Origin, Output
 
 if TYPE_CHECKING:
     from caveat.synthesis.plan import ColumnPlan
@@ -131,7 +130,7 @@ def release_output(
     public: Collection[str] = (),
     replaced: Collection[str] = (),
 ) -> Output:
-    """Return what a release holds, for :func:`caveat.table.provenance.clear` to decide on."""
+    """Return what a release holds, for :func:`caveat.table.identifying.clear` to decide on."""
     names = [*names, *(name for name in replaced if name not in names)]
     origins = origins_of(columns, names, judged, public, replaced)
     return Output("release", origins, public, judged)

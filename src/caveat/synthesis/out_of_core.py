@@ -24,9 +24,9 @@ from caveat.synthesis.methods import Settings
 from caveat.synthesis.model import BLOCK, Model
 from caveat.synthesis.plan import GIVEN, ColumnPlan
 from caveat.table import Table
-from caveat.table.array_files import open_array, write_array
-from caveat.table.atomic import unwritable
-from caveat.table.column import smallest_unsigned
+from caveat.table.code_files import open_array, write_array
+from caveat.table.drafts import unwritable
+from caveat.table.table import smallest_unsigned
 
 __all__ = ["Store"]
 

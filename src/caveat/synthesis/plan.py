@@ -62,7 +62,7 @@ from caveat.synthesis.replacing import dropping
 from caveat.synthesis.rules import Fixed, Order, parse_rule
 from caveat.table import Table
 from caveat.table.identifying import Judgement, judge
-from caveat.table.weights import survey_weights
+from caveat.table.table import survey_weights
 
 __all__ = [
     "DIAL", "GIVEN", "PLAIN", "TOP_LEVEL", "WITHOUT_MODEL", "ColumnPlan", "Plan", "check_plan",

@@ -15,11 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
-from caveat.expressions.tokens import Place, tokens_of
+from caveat.expressions.parser import Place, tokens_of
 from caveat.table import Column, Kind, Table
-from caveat.table.column import Missing
-from caveat.table.linked import Linked
-from caveat.table.rare import (
+from caveat.table.identifying import (
     MOST,
     K,
     has_open_vocabulary,
@@ -27,6 +25,8 @@ from caveat.table.rare import (
     rare_levels,
     units_of_levels,
 )
+from caveat.table.linked import Linked
+from caveat.table.table import Missing
 
 __all__ = [
     "HOWS",

@@ -16,8 +16,7 @@ from caveat.synthesis.coding import Coding
 from caveat.synthesis.grid import SCALES, Grid, assumed_grid, declared_bins, declared_grid
 from caveat.synthesis.methods.guarded import GUARDS
 from caveat.table import Column, Kind, Table
-from caveat.table.numbers import decimals_of
-from caveat.table.weights import survey_weights
+from caveat.table.table import decimals_of, survey_weights
 
 if TYPE_CHECKING:
     from caveat.synthesis.plan import ColumnPlan, Plan

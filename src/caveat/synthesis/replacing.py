@@ -25,9 +25,9 @@ from caveat.synthesis.fresh_keys import FreshKeys
 from caveat.synthesis.methods import State
 from caveat.synthesis.methods._checks import need
 from caveat.table import Column, Kind, Table
-from caveat.table.dictionary import dictionary_state
+from caveat.table.code_files import dictionary_state
+from caveat.table.identifying import K, level_texts
 from caveat.table.linked import Linked
-from caveat.table.rare import K, level_texts
 
 __all__ = [
     "HOW",

@@ -17,9 +17,7 @@ from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
 from caveat.expressions import Expression
-from caveat.expressions.language import named
-from caveat.expressions.parser import Parser
-from caveat.expressions.tokens import Place
+from caveat.expressions.parser import Parser, Place, named
 from caveat.table import Column, Table
 from caveat.table.align import recode_to
 

@@ -26,9 +26,9 @@ from caveat.synthesis.one_thread import one_thread_each
 from caveat.synthesis.plan import Plan
 from caveat.synthesis.store import load, load_columns, load_plan, save, save_column, save_plan
 from caveat.table import Table
-from caveat.table.atomic import unwritable
 from caveat.table.code_files import open_code_files, write_code_files
-from caveat.table.partitions import part_name, write_part
+from caveat.table.drafts import unwritable
+from caveat.table.frames import part_name, write_part
 
 __all__ = ["blocks_of", "blocks_on", "fit_on", "in_memory"]
 

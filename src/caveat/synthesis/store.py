@@ -46,11 +46,10 @@ from caveat.synthesis.pooling import RareLevels, rare_below
 from caveat.synthesis.replacing import Replaced
 from caveat.synthesis.rules import parse_rule
 from caveat.table import Table
-from caveat.table.atomic import write_text
-from caveat.table.dictionary import dictionary_state, plain
-from caveat.table.drafts import clear_up
+from caveat.table.code_files import dictionary_state, plain
+from caveat.table.drafts import clear_up, write_text
 from caveat.table.frames import BACKENDS
-from caveat.table.weights import survey_weights
+from caveat.table.table import survey_weights
 
 __all__ = [
     "NOTICE",

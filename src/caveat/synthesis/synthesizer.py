@@ -30,10 +30,9 @@ from caveat.synthesis.spread import fit_on, in_memory
 from caveat.table import Table
 from caveat.table.calibration import calibrated
 from caveat.table.code_files import CodeFiles
+from caveat.table.frames import in_parts, table_of, workplace
 from caveat.table.grouping import Groups
 from caveat.table.linked import Linked
-from caveat.table.partitions import in_parts, table_of
-from caveat.table.workplace import workplace
 
 __all__ = ["Synthesizer"]
 

@@ -1,11 +1,9 @@
 """Tables of codes: reading, typing, encoding, profiling and writing."""
 
 from caveat.table.align import Difference, Pair, align, align_copies
-from caveat.table.column import Column, Kind, Missing
-from caveat.table.files import read, write
-from caveat.table.hosts import allow_host
-from caveat.table.schema import ColumnSchema, Schema
-from caveat.table.table import Table, concat
+from caveat.table.files import ColumnSchema, Schema, read, write
+from caveat.table.source import allow_host
+from caveat.table.table import Column, Kind, Missing, Table, concat
 
 __all__ = [
     "Column",

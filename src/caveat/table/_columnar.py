@@ -1,4 +1,4 @@
-"""Parquet and Feather: one column at a time, and what Caveat knows beside the cells."""
+"""Parquet and Feather, one column at a time, and how far a packed file may expand."""
 
 from __future__ import annotations
 
@@ -20,24 +20,77 @@ from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
 from caveat.memory import is_memory_short
-from caveat.table._expand import check_expansion
-from caveat.table._notes import KEY, fits, notes_of, read_notes, restore
-from caveat.table.atomic import unwritable
-from caveat.table.column import Column, Kind, Missing, smallest_unsigned
-from caveat.table.decode import arrow_cast
-from caveat.table.encode import encode, kind_of_text
-from caveat.table.frames import as_series, encode_arrow_dictionary, refuse_bad_names
-from caveat.table.partitions import UNFINISHED, check_parts, parts_of
-from caveat.table.table import Table
+from caveat.table.code_files import KEY, fits, notes_of, read_notes, restore
+from caveat.table.coding import arrow_cast, encode, kind_of_text
+from caveat.table.drafts import positive_number, unwritable
+from caveat.table.frames import (
+    UNFINISHED,
+    as_series,
+    check_parts,
+    encode_arrow_dictionary,
+    parts_of,
+    refuse_bad_names,
+)
+from caveat.table.table import Column, Kind, Missing, Table, smallest_unsigned
 
-__all__ = [
-    "arrow_of",
-    "encode_texts",
-    "prepare_columnar",
-    "read_columnar",
-    "write_parquet_blocks",
-    "write_part",
-]
+FACTOR = "CAVEAT_EXPANSION"
+"""The variable that allows files to expand further: how many times their size."""
+
+TIMES = 200
+HARMLESS = 256 << 20  # bytes that any machine has
+STEP = 1 << 22
+
+
+def check_expansion(expanded: int, packed: int, path: Path) -> None:
+    """Refuse a file that expands too far.
+
+    Parameters
+    ----------
+    expanded
+        Bytes that it takes in memory, so far as is known.
+    packed
+        Bytes of the file that they came from.
+    path
+        The file, for the message.
+    """
+    if expanded > max(HARMLESS, _times() * packed):
+        raise CaveatError(
+            f"the file expands to more than {_times():,.0f} times its size",
+            where=str(path),
+            do=f"if you trust it, set the environment variable {FACTOR} to a higher factor",
+            code="data.file.too-large",
+        )
+
+
+def _times() -> float:
+    return positive_number(FACTOR, TIMES)
+
+
+def unpack(path: Path, compression: str) -> bytes:
+    """Return the content of a compressed file."""
+    parts, size = [], 0
+    try:
+        with (
+            path.open("rb") as file,
+            pa.CompressedInputStream(file, compression) as stream,
+        ):
+            while part := stream.read(STEP):
+                size += len(part)
+                check_expansion(size, file.tell(), path)
+                parts.append(part)
+    except (OSError, pa.ArrowException):
+        raise CaveatError(
+            f"not a {compression} file, or a damaged one",
+            where=str(path),
+            do="unpack it anew",
+            code="data.file.damaged",
+        ) from None
+    return b"".join(parts)
+
+
+# -------------------------------------------------------------------------------------------------
+# Parquet and Feather: one column at a time, and what Caveat knows beside the cells.
+
 
 USUAL = ("int64", "double", "bool", "date32[day]", "null")
 

@@ -18,14 +18,23 @@ import pyarrow as pa
 from caveat.errors import CaveatError
 from caveat.memory import is_memory_short
 from caveat.stopping import WRITTEN, held, stop_if_told
-from caveat.table._sql_types import ENUM, SURE_DIGITS, cells_of, exact_as, spelled_exactly, types_of
-from caveat.table.atomic import give_name
-from caveat.table.column import Kind
-from caveat.table.database import VIEW, Field, Found, Held, quoted, sql_name
-from caveat.table.drafts import STEP, draft_of
-from caveat.table.extras import load_extra
-from caveat.table.source import Source
-from caveat.table.table import Table
+from caveat.table.database import (
+    ENUM,
+    SURE_DIGITS,
+    VIEW,
+    Field,
+    Found,
+    Held,
+    cells_of,
+    exact_as,
+    quoted,
+    spelled_exactly,
+    sql_name,
+    types_of,
+)
+from caveat.table.drafts import STEP, draft_of, give_name
+from caveat.table.source import Source, load_extra
+from caveat.table.table import Kind, Table
 
 __all__ = ["exists", "found", "opened", "save", "tables"]
 

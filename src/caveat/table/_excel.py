@@ -17,14 +17,12 @@ import polars as pl
 
 from caveat.errors import CaveatError
 from caveat.memory import is_memory_short
-from caveat.table._expand import check_expansion
-from caveat.table._notes import plain_codes
-from caveat.table.column import Column, Kind, Missing
-from caveat.table.encode import EXACT_INTEGER, encode
-from caveat.table.extras import load_extra
+from caveat.table._columnar import check_expansion
+from caveat.table.code_files import plain_codes
+from caveat.table.coding import EXACT_INTEGER, encode
 from caveat.table.frames import refuse_bad_names
-from caveat.table.source import source_of
-from caveat.table.table import Table
+from caveat.table.source import load_extra, source_of
+from caveat.table.table import Column, Kind, Missing, Table
 
 __all__ = ["prepare_excel", "prepare_sheets", "read_excel", "sheets_of"]
 

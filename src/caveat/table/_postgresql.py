@@ -13,12 +13,22 @@ import pyarrow as pa
 from caveat.errors import CaveatError
 from caveat.memory import is_memory_short
 from caveat.stopping import WRITTEN, held, stop_if_told
-from caveat.table._sql_types import ENUM, SURE_DIGITS, cells_of, exact_as, spelled_exactly, types_of
 from caveat.table.child import SECONDS, limits_of
-from caveat.table.database import VIEW, Field, Found, Held, quoted, sql_name
-from caveat.table.extras import load_extra
-from caveat.table.hosts import connection_address
-from caveat.table.source import Source
+from caveat.table.database import (
+    ENUM,
+    SURE_DIGITS,
+    VIEW,
+    Field,
+    Found,
+    Held,
+    cells_of,
+    exact_as,
+    quoted,
+    spelled_exactly,
+    sql_name,
+    types_of,
+)
+from caveat.table.source import Source, connection_address, load_extra
 from caveat.table.table import Table
 
 __all__ = ["exists", "found", "opened", "save", "tables"]

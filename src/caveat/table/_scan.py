@@ -1,23 +1,33 @@
-"""One pass over the bytes of a delimited text file, before anything is parsed.
-
-The pass counts for every column what its fields look like, so that types are decided by the whole
-file and not by its first rows; and it finds the first line that does not have the right number of
-fields, which the parser would fill up in silence.
-"""
+"""What a delimited text file holds: one pass over its bytes, its types, and what is repaired."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import codecs
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from enum import IntEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from caveat.compiling import inner, kernel
 from caveat.discreet import without_values
-from caveat.table.column import NA_TOKENS
+from caveat.errors import FEW, CaveatError
+from caveat.late import Late
+from caveat.notes import Note
+from caveat.table.files import ColumnSchema
+from caveat.table.table import NA_TOKENS, Column, Kind, Table
+from caveat.table.written import LOCAL_DATES, number_form
 
-__all__ = ["Fault", "Look", "Scan", "look_of", "scan"]
+if TYPE_CHECKING:
+    import polars as pl
+else:
+    pl = Late("polars")
+
 
 _TRUTH = ("true", "false")
 _INFINITE = ("inf", "-inf", "+inf", "infinity", "-infinity", "+infinity")
@@ -370,3 +380,260 @@ def _scan(data, pos, line, delimiter, decimal, tally):  # type: ignore[no-untype
             return rows, 4, blank, 0, stray
         rows += 1
     return rows, 0, 0, 0, stray
+
+
+# -------------------------------------------------------------------------------------------------
+# What a column of a text file is, by the looks of all its cells and by what is declared.
+
+
+# Quotation marks around this share of a column's cells are meant for the whole column.
+QUOTED_SHARE = 0.95
+
+
+@dataclass(frozen=True)
+class Parsing:
+    """How a column is parsed: its kind, the parser's type and how it is written back.
+
+    Text may be numbers or dates in a local form, unless it was declared to be text.
+    """
+
+    kind: Kind
+    dtype: Any = pl.String
+    storage: str = ""
+    empty_is_missing: bool = False
+    infinite_row: int = 0
+    local: bool = False
+    said_text: bool = False
+
+
+AS_TEXT = Parsing(Kind.CATEGORY, empty_is_missing=True)
+"""Cells that look like numbers as the text that they are."""
+
+
+def quotes_speak_in(found: Scan) -> bool:
+    """Return whether quotation marks say "text": some column's cells must be without them."""
+    filled = found.looks.sum(axis=1) - found.looks[:, Look.EMPTY]
+    return bool(((filled > 0) & (found.quoted < (1 - QUOTED_SHARE) * filled)).any())
+
+
+def shape_of(found: Scan, c: int, data: bytes, quotes_speak: bool) -> Parsing:
+    """Return what a column is by the looks of all its cells."""
+    looks = found.looks[c]
+    filled = int(looks.sum() - looks[Look.EMPTY])
+    numbers = int(looks[[Look.INTEGER, Look.BIG_INTEGER, Look.DECIMAL]].sum())
+    said_text = quotes_speak and found.quoted[c] >= QUOTED_SHARE * filled
+    text = Parsing(
+        Kind.CATEGORY, empty_is_missing=not quotes_speak, local=True, said_text=bool(said_text)
+    )
+    if not filled:
+        return text
+    if looks[Look.TRUTH] == filled:
+        word = data[found.truth[c] :][:4].decode()
+        style = "lower" if word.islower() else "upper" if word.isupper() else "title"
+        return Parsing(Kind.BOOLEAN, storage=f"text:{style}")
+    if looks[Look.DATE] == filled:
+        return Parsing(Kind.DATE)
+    if looks[Look.DATETIME] == filled:
+        return _time_plan(found.times[c]) or text
+    tokens = int(looks[Look.NA_TOKEN])
+    if not numbers or numbers + tokens + looks[Look.INFINITE] < filled or said_text:
+        return text
+    if looks[Look.DECIMAL] and looks[Look.BIG_INTEGER]:
+        return text  # a floating-point number cannot hold them all
+    raw = bool(tokens or found.padded[c] or looks[Look.INFINITE])
+    if not looks[Look.DECIMAL]:
+        plan = Parsing(Kind.INTEGER, pl.String if raw else pl.Int64)
+    else:
+        storage = _decimals(*found.decimals[c])
+        plan = Parsing(Kind.NUMERIC, pl.String if raw else pl.Float64, storage)
+    return replace(plan, infinite_row=int(found.first_infinite[c]))
+
+
+def may_group(found: Scan, c: int) -> bool:
+    """Return whether the points of a column may stand between thousands: three digits follow."""
+    fewest, most = found.decimals[c].tolist()
+    return most == 3 and fewest in (0, 3)
+
+
+def _decimals(fewest: int, most: int) -> str:
+    if fewest == most:
+        return f"text:decimals={most}"
+    return "text:point" if fewest > 0 and most > 0 else ""
+
+
+def _time_plan(times: NDArray[np.int64]) -> Parsing | None:
+    """Return the plan for datetimes, if all are written in one way."""
+    shortest, longest, separators = times.tolist()
+    if separators == 3 or (shortest == 16) != (longest == 16):
+        return None
+    form = "%Y-%m-%dT%H:%M" if separators == 1 else "%Y-%m-%d %H:%M"
+    form += "" if longest == 16 else ":%S" if longest == 19 else f":%S.{longest - 20}"
+    return Parsing(Kind.DATETIME, storage=f"text:{form}")
+
+
+def declared(shape: Parsing, entry: ColumnSchema | None, name: str, path: Path) -> Parsing:
+    """Return how to parse the column, given what the user declares about it."""
+    categorical = (Kind.CATEGORY, Kind.ORDERED, Kind.TEXT, Kind.ID)
+    if (
+        entry
+        and entry.kind in categorical
+        and (
+            # Whole numbers say the same as text and as numbers, but sort better as numbers.
+            shape.kind is not Kind.INTEGER or entry.kind is Kind.TEXT
+        )
+    ):
+        return Parsing(Kind.CATEGORY, empty_is_missing=shape.empty_is_missing)
+    if entry and entry.date_format:
+        return Parsing(Kind.CATEGORY, empty_is_missing=True)
+    if shape.infinite_row:
+        raise CaveatError(
+            "a value is infinite",
+            where=str(path),
+            column=name,
+            row=shape.infinite_row,
+            do="replace it by a number or leave the cell empty",
+            code="data.value.infinite",
+        )
+    return shape
+
+
+# -------------------------------------------------------------------------------------------------
+# What the reader of text files repairs where it can prove it, each with a note.
+#
+# A repair is never silent, and what may mean two things is not repaired.
+
+
+LONGEST = 100  # characters of a name in a note
+PIECE = 1 << 20  # bytes that are decoded at once
+# Marks at the beginning of a file say its encoding; the longer one comes first.
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_LETTER = rb"[A-Za-z\xc0-\xd6\xd8-\xf6\xf8-\xff]"
+_SIGN = rb"[\x80\x82-\x87\x89\x8b\x93-\x95\x97\x9b\xa1-\xac\xae-\xb6\xb8-\xbf\xd7\xf7]"
+# What no text in Windows-1252 has, or none in a western language.
+_NOT_WESTERN = (
+    re.compile(rb"[\x81\x8a\x8d-\x90\x9a\x9d-\x9f\x00]"),  # no letters, or eastern ones
+    re.compile(_LETTER + _SIGN + _LETTER),  # a sign within a word
+    re.compile(rb"[\xc0-\xd6\xd8-\xf6\xf8-\xff]{3}"),  # Cyrillic, Greek
+    re.compile(rb"\xf5(?![eE])"),  # õ before e is Portuguese, elsewhere ő is Hungarian
+)
+# Letters that no western language has beside each other: Czech and Turkish in Windows-1252.
+_CLASHES = (
+    (rb"[\xd8\xf8]", rb"[\xcc\xec\xd2\xf2\xd9\xf9]"),
+    (rb"[\xdd-\xde\xf0\xfd\xfe]", rb"[\xc7\xdc\xe7\xfc]"),
+)
+
+
+def encoding_in(data: bytes) -> str:
+    """Return the encoding of a text: by its mark, UTF-8 if it can be that, or Windows-1252.
+
+    Only a text in which all bytes above 127 are letters and signs of western Europe, where such can
+    stand, is Windows-1252; of all others UTF-8 is returned, and reading them says what is wrong.
+
+    Examples
+    --------
+    >>> [encoding_in("größe".encode(name)) for name in ("utf-8", "cp1252", "utf-16", "cp850")]
+    ['utf-8', 'cp1252', 'utf-16', 'utf-8']
+    """
+    for mark, name in _MARKS:
+        if data.startswith(mark):
+            return name
+    clashes = (all(re.search(sign, data) for sign in signs) for signs in _CLASHES)
+    if _is_utf8(data) or any(sign.search(data) for sign in _NOT_WESTERN) or any(clashes):
+        return "utf-8"
+    return "cp1252"
+
+
+def _is_utf8(data: bytes) -> bool:
+    if data.isascii():
+        return True
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        for start in range(0, len(data), PIECE):
+            decoder.decode(data[start : start + PIECE], final=start + PIECE >= len(data))
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def note_on_encoding(encoding: str) -> Note:
+    """Return the note on an encoding that was not named."""
+    if encoding != "cp1252":
+        says = "read as {encoding}, as the mark at the beginning of the file says"
+    else:
+        says = (
+            "read as {encoding} (Windows-1252, western Europe): it is no UTF-8; if letters are "
+            'wrong, name another with --encoding, or encoding = "…" in [data]'
+        )
+    return Note("encoding-found", says, encoding=encoding)
+
+
+def distinct(names: Sequence[str]) -> list[str]:
+    """Return names of which none occurs twice: later ones get a number.
+
+    Examples
+    --------
+    >>> distinct(["x", "y", "x", "x_2", "x"])
+    ['x', 'y', 'x_3', 'x_2', 'x_4']
+    """
+    counts = Counter(names)
+    taken, seen, found = set(names), Counter[str](), []
+    for name in names:
+        seen[name] += 1
+        number, new = seen[name], name
+        while name.strip() and counts[name] > 1 and seen[name] > 1 and new in taken:
+            new = f"{name}_{number}"
+            number += 1
+        taken.add(new)
+        found.append(new)
+    return found
+
+
+def notes_on_names(given: Sequence[str], names: Sequence[str]) -> tuple[Note, ...]:
+    """Return the note on columns that were renamed, all at once."""
+    changed = [(old, new) for old, new in zip(given, names, strict=True) if old != new]
+    if not changed:
+        return ()
+    told = _listed([f"{new} (the header says {old})" for old, new in changed])
+    says = "columns of one name were renamed: {columns}"
+    return (Note("columns-renamed", says, columns=told),)
+
+
+def notes_on(table: Table) -> tuple[Note, ...]:
+    """Return the notes on columns that were read in a local form, or beside words for missing."""
+    numbers = [n for n in table if number_form(table[n].storage) is not None]
+    dates = [n for n in table if table[n].storage.removeprefix("text:") in LOCAL_DATES]
+    words = {n: held for n in table if (held := _words_repairs(table[n]))}
+    notes = []
+    if numbers:
+        says = (
+            "numbers with a decimal comma or signs between thousands were read as such: {columns}"
+        )
+        notes.append(Note("local-numbers", says, columns=_listed(numbers)))
+    if dates:
+        says = "dates with the day or the month first were read as such: {columns}"
+        notes.append(Note("local-dates", says, columns=_listed(dates)))
+    if words:
+        told = list(dict.fromkeys(word for held in words.values() for word in held))
+        says = "{words} among numbers or dates were read as missing: {columns}"
+        quoted = _listed([f'"{word}"' for word in told])
+        notes.append(Note("words-as-missing", says, words=quoted, columns=_listed(list(words))))
+    return tuple(notes)
+
+
+def _words_repairs(column: Column) -> list[Any]:
+    """Return the words that stand for missing cells among numbers or dates."""
+    if column.levels.dtype == object:
+        return []
+    codes = (m.code for m in column.missing)
+    return [code for code in codes if isinstance(code, str) and code not in ("", *NA_TOKENS)]
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - FEW
+    names = [" ".join(name.split())[:LONGEST] for name in names]  # in one line
+    return ", ".join(names[:FEW]) + (f" and {more} more" if more > 0 else "")

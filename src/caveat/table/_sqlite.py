@@ -17,13 +17,11 @@ import pyarrow as pa
 
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.stopping import WRITTEN, held, stop_if_told
-from caveat.table._notes import plain_codes
-from caveat.table.atomic import give_name
-from caveat.table.column import Column, Kind
+from caveat.table.code_files import plain_codes
 from caveat.table.database import VIEW, Field, Found, Held, quoted, sql_name
-from caveat.table.drafts import draft_of
+from caveat.table.drafts import draft_of, give_name
 from caveat.table.source import Source
-from caveat.table.table import Table
+from caveat.table.table import Column, Kind, Table
 
 __all__ = ["exists", "found", "opened", "save", "tables"]
 

@@ -1,8 +1,9 @@
-"""Put tables from different tools on common levels, and say what differs."""
+"""Tables from different tools on common levels, what differs, and what they have in common."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,13 +12,237 @@ from numpy.typing import NDArray
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
-from caveat.table._same_missing import same_missing
-from caveat.table.column import Column, Kind, Missing
-from caveat.table.encode import EXACT_INTEGER, convert
-from caveat.table.overlap import doubt
-from caveat.table.table import Table
+from caveat.table.coding import EXACT_INTEGER, convert
+from caveat.table.table import NA_TOKENS, Column, Kind, Missing, Table
+from caveat.table.written import means_missing
 
-__all__ = ["Difference", "Pair", "align", "align_copies", "common_levels", "recode_to"]
+
+def same_missing(ours: Column, theirs: Column) -> tuple[Column, Column]:
+    """Return both columns with one way for a cell to be empty, the original's.
+
+    Where each table has one way to say nothing, empty cells or a word such as NA, both mean the
+    same. A table that has several tells them apart, and they stay apart.
+
+    Examples
+    --------
+    >>> codes, levels = np.array([0, 1]), np.array(["a"], dtype=object)
+    >>> bare = Column(codes, levels, Kind.CATEGORY, (Missing(),))
+    >>> quoted = Column(codes, levels, Kind.CATEGORY, (Missing(""),))
+    >>> same_missing(bare, quoted)[1].missing
+    (Missing(code=None, label=''),)
+    """
+    way = min(filter(_is_empty, ours.missing), key=lambda m: m.key, default=Missing())
+    ours, theirs = _move(ours, _is_empty, way), _move(theirs, _is_empty, way)
+    mine, other = _nothing(ours, way), _nothing(theirs, way)
+    if len(mine) != 1 or len(other) != 1:
+        return ours, theirs
+    if mine == other and (mine[0] in ours.missing) == (other[0] in theirs.missing):
+        return ours, theirs
+    if other != [way]:
+        theirs = theirs.declare_missing(other)
+    if mine[0] not in ours.missing and theirs.levels.dtype != object:
+        ours = ours.declare_missing(mine)  # words between numbers or dates are no values
+    if mine[0] in ours.missing:
+        return ours, _move(theirs, other.__contains__, mine[0])
+    return ours, _to_level(theirs, other[0], mine[0].code)
+
+
+def _is_empty(m: Missing) -> bool:
+    return not m.label and (m.code is None or m.code == "" or m.code != m.code)
+
+
+def _move(column: Column, alike: Callable[[Missing], bool], way: Missing) -> Column:
+    """Return the column with one way in the place of all that are like it."""
+    if [m for m in column.missing if alike(m) or m == way] in ([], [way]):
+        return column
+    ways = [m for m in column.missing if not alike(m) and m != way]
+    place = {m.key: j for j, m in enumerate([way, *ways], len(column.levels))}
+    moved = [place[(way if alike(m) else m).key] for m in column.missing]
+    lookup = np.array([*range(len(column.levels)), *moved])
+    return replace(column, codes=lookup[column.codes], missing=(way, *ways))
+
+
+def _nothing(column: Column, way: Missing) -> list[Missing]:
+    """Return what cells hold in place of an answer: nothing, or words that stand for it."""
+    counts = column.counts
+    held = [
+        m for m, count in zip(column.missing, counts[len(column.levels) :], strict=True) if count
+    ]
+    found = [m for m in held if m == way or (not m.label and _is_word(m.code))]
+    if column.kind is Kind.CATEGORY and column.levels.dtype == object:
+        values = set(column.levels[counts[: len(column.levels)] > 0].tolist())
+        found += [Missing(word) for word in sorted(values) if word in NA_TOKENS or word.isspace()]
+    return found
+
+
+def _is_word(code: Any) -> bool:
+    return isinstance(code, str) and means_missing(code)
+
+
+def _to_level(column: Column, way: Missing, word: str) -> Column:
+    """Return the column with a word as the value of its empty cells."""
+    n, empty = len(column.levels), column.missing.index(way)
+    left = [m for m in column.missing if m != way]
+    lookup = np.arange(column.n_levels)
+    lookup[n : n + empty] += 1
+    lookup[n + empty] = n
+    levels = np.array([*column.levels.tolist(), word], dtype=object)
+    return replace(column, codes=lookup[column.codes], levels=levels, missing=tuple(left))
+
+
+# -------------------------------------------------------------------------------------------------
+# Whether two tables can be about the same things: how much of a column they have in common.
+#
+# Measured against the wrong file, every risk is zero. What two tables must share is judged on the
+# rows of the synthetic one: a release may lack values of the original, and may be short, but what
+# it holds should occur there. Values of categories must be the same. Numbers and dates need only
+# lie in the range of the original, since smoothing and noise make new ones; whole numbers that
+# repeat in both tables are codes, and must be the same again.
+
+
+# With less than this share in common, the tables hardly belong together.
+ENOUGH = 0.5
+RIGHT_FILE = "is it the right file?"
+"""How every doubt ends."""
+# Nothing in common is no sign of a wrong file where it happens by chance so often,
+CHANCE = 0.01
+# for a release only where so few cells have a value: what it holds comes from the original.
+FEW = 20
+# Whole numbers that occur so often on average are codes or counts, not measurements.
+REPEATS = 5
+
+
+def common_share(ours: Column, theirs: Column) -> float:
+    """Return the share of the synthetic cells whose value the original has.
+
+    Missing cells count only where one of the tables has nothing else: two tables that share
+    nothing but blanks have nothing in common.
+
+    Parameters
+    ----------
+    ours, theirs
+        The column in the original and in the synthetic table, on the same levels.
+    """
+    n = len(ours.levels)
+    o, s = ours.counts, theirs.counts
+    if o[:n].any() and s[:n].any():
+        o, s = o[:n], s[:n]
+        if ours.kind.is_number and not _are_codes(ours, o, s):
+            return _within(ours.numbers, o, s)
+    total = int(s.sum())
+    return float(s[o > 0].sum() / total) if total and o.any() else 1.0
+
+
+def doubt(ours: Column, theirs: Column) -> str:
+    """Return why the two tables hardly belong together, in words; empty if there is no doubt.
+
+    Identifiers and free text of a release ought to be others than those of the original.
+    """
+    share = common_share(ours, theirs)
+    if share >= ENOUGH or ours.kind in (Kind.ID, Kind.TEXT):
+        return ""
+    cells = "less than half of the synthetic cells have" if share else "no synthetic cell has"
+    return f"{cells} a value that occurs in the original: {RIGHT_FILE}"
+
+
+def _are_codes(column: Column, o: NDArray[np.int64], s: NDArray[np.int64]) -> bool:
+    if column.levels.dtype.kind not in "iuf":
+        return False
+    numbers = column.levels[(o > 0) | (s > 0)]
+    whole = bool((numbers == np.round(numbers)).all())
+    return whole and all(c.sum() >= REPEATS * np.count_nonzero(c) for c in (o, s))
+
+
+def _within(numbers: NDArray[np.float64], o: NDArray[np.int64], s: NDArray[np.int64]) -> float:
+    held = numbers[o > 0]
+    inside = (numbers >= held.min()) & (numbers <= held.max())
+    return float(s[inside].sum() / s.sum())
+
+
+def chance_of_nothing(ours: Column, theirs: Column) -> float:
+    """Return how probable it is that two samples of the same people have no value in common.
+
+    The values of both are shared out at random again. No number of theirs lies within the range of
+    ours where ours follow each other in the order of all; no class is in both where all its cells
+    are on one side.
+
+    Examples
+    --------
+    >>> both = Table.from_frame({"x": ["a", "a", "b", None], "y": [1.5, 2.5, 3.5, None]})
+    >>> chances = [chance_of_nothing(both[n].take([0, 1]), both[n].take([2, 3])) for n in "xy"]
+    >>> [round(chance, 6) for chance in chances]  # 5/9 and 2/3
+    [0.555556, 0.666667]
+    """
+    n = len(ours.levels)
+    o, s = ours.counts[:n], theirs.counts[:n]
+    many, others = int(o.sum()), int(s.sum())
+    if not many or not others:
+        return 1.0
+    if ours.kind.is_number and not _are_codes(ours, o, s):
+        ways = math.lgamma(many + others + 1) - math.lgamma(many + 1) - math.lgamma(others + 1)
+        return math.exp(math.log(others + 1) - ways)
+    share = many / (many + others)
+    return float(np.prod(share ** (o + s) + (1 - share) ** (o + s), where=o + s > 0))
+
+
+def refuse_strangers(
+    original: Table, copies: Sequence[Table], names: Sequence[str], control: Table | None = None
+) -> None:
+    """Refuse a table that has no value of a column in common with the original.
+
+    Where few people have a value at all, or all values differ, that happens by chance, and is no
+    reason to refuse the table.
+
+    Parameters
+    ----------
+    original, copies, control
+        Tables on the same levels.
+    names
+        The columns that a measure rests on, such as keys and targets.
+
+    Examples
+    --------
+    >>> people = Table.from_frame({"sex": ["f", "m"]})
+    >>> refuse_strangers(people, [people], ["sex"])
+    """
+    for position, table in enumerate((*copies, *([] if control is None else [control])), 1):
+        for name in names:
+            ours, theirs = original[name], table[name]
+            few = position > len(copies) or min(map(_n_ordinary, (ours, theirs))) < FEW
+            if common_share(ours, theirs) or (few and chance_of_nothing(ours, theirs) >= CHANCE):
+                continue
+            raise CaveatError(
+                f"table {position} of those compared has no value in common with the original",
+                column=name,
+                do="check that both are the right files, or leave the column out",
+                code="data.value.mismatch",
+            )
+
+
+def _n_ordinary(column: Column) -> int:
+    return int(column.counts[: len(column.levels)].sum())
+
+
+def refuse_other_table(original: Table, others: Sequence[Table]) -> None:
+    """Refuse a table of which no column has a value in common with the original.
+
+    Examples
+    --------
+    >>> people = Table.from_frame({"sex": ["f", "m"]})
+    >>> refuse_other_table(people, [people])
+    """
+    for position, table in enumerate(others, 1):
+        if all(common_share(original[name], table[name]) == 0 for name in original):
+            raise CaveatError(
+                f"no column of table {position} of those compared has a value in common with the "
+                "original",
+                do="check that both are the right files",
+                code="data.table.mismatch",
+            )
+
+
+# -------------------------------------------------------------------------------------------------
+# Put tables from different tools on common levels, and say what differs.
 
 
 @dataclass(frozen=True, slots=True)

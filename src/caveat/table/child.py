@@ -38,12 +38,10 @@ from numpy.typing import NDArray
 
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.memory import GIGABYTE, allowed_bytes, is_memory_short, reports_shortage
-from caveat.table.column import Column
-from caveat.table.dictionary import column_of, dictionary_state
-from caveat.table.formats import DATABASE, FORMATS, Format
-from caveat.table.input_checks import positive_number
-from caveat.table.source import source_of, without_password
-from caveat.table.table import Table
+from caveat.table.code_files import column_of, dictionary_state
+from caveat.table.drafts import positive_number
+from caveat.table.source import DATABASE, FORMATS, Format, source_of, without_password
+from caveat.table.table import Column, Table
 
 __all__ = [
     "GIGABYTES",

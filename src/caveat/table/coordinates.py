@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
-from caveat.table.column import Kind
-from caveat.table.table import Table
+from caveat.table.table import Kind, Table
 
 __all__ = ["LARGEST", "Floats", "Plane", "plane_of", "points_of"]
 

@@ -1,54 +1,52 @@
-"""The one judgement of which columns name people: identifiers, keys of groups, free text and more.
-
-The look, the plan, the synthesis and the release all ask here. It is made on a whole table: a part
-of it has gaps and fewer repetitions. The form of the values decides; the name of a column only adds
-to it. Every criterion is a named constant.
-"""
+"""Which columns name people, which levels are rare, and what may leave the building."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from caveat.late import Late
-from caveat.table._forms import (
+from caveat.table._signs import (
     ADDRESS,
+    EVEN_GROUPS,
+    FORM,
+    GROUP_SHARE,
+    HALF,
     HASH,
+    LEAST_ROWS,
+    LOOKED_AT,
     MAIL,
+    MANY,
+    NEARLY_ALL,
     PAIR_OF_DEGREES,
+    SHORT,
     TELEPHONE,
     TIME_OF_DAY,
+    Values,
     days_first,
-)
-from caveat.table._numberings import (
-    EVEN_GROUPS,
-    SHORT,
+    find_coordinates,
     have_same_digits,
     is_dense,
     is_numbering,
     is_shared,
-    rounded,
-    stand_together,
-    unevenness,
-)
-from caveat.table._person_names import FORM, share_of_names
-from caveat.table._places import find_coordinates
-from caveat.table._telling import (
     may_say_name,
+    rounded,
     says_birth,
     says_birthday,
     says_id,
     says_name,
     says_number,
     says_person,
+    share_of_names,
+    stand_together,
+    unevenness,
 )
-from caveat.table._values import GROUP_SHARE, HALF, LEAST_ROWS, LOOKED_AT, MANY, NEARLY_ALL, Values
-from caveat.table.column import Column, Kind, Missing
-from caveat.table.table import Table
+from caveat.table.table import Column, Kind, Missing, Table
 from caveat.table.written import read_dates, read_numbers
 
 if TYPE_CHECKING:
@@ -56,7 +54,6 @@ if TYPE_CHECKING:
 else:
     pl = Late("polars")
 
-__all__ = ["CODES", "Judgement", "as_numbers", "judge", "judge_labels"]
 
 CODES: Mapping[str, str] = {
     "identifier": "identifiers of single records",
@@ -420,3 +417,297 @@ def _free_text(of: Values) -> Judgement | None:
     ):
         return _said(of, "free-text", f", {words.mean():.0f} words on average")
     return None
+
+
+# -------------------------------------------------------------------------------------------------
+# Rare levels: values of a column that few people have and that nobody declared as public.
+
+
+K = 5
+"""Units that must have a level before it may leave, unless it is declared."""
+
+
+MOST = 0.5
+"""Share of the records with a value from which on a column with rare levels is left out."""
+
+
+def units_of_levels(column: Column, units: NDArray[Any] | None = None) -> NDArray[np.int64]:
+    """Return how many units have each ordinary level of a column.
+
+    Parameters
+    ----------
+    column
+        Any column.
+    units
+        The unit of each row, such as the key of a household; every row is one by default.
+
+    Examples
+    --------
+    >>> column = Column(np.array([0, 0, 1, 1]), np.array(["a", "b"], object), Kind.CATEGORY)
+    >>> units_of_levels(column, np.array([1, 1, 1, 2])).tolist()
+    [1, 2]
+    """
+    n = len(column.levels)
+    if units is None:
+        return column.counts[:n]
+    _, owners = np.unique(np.asarray(units), return_inverse=True)
+    owners = owners.reshape(-1).astype(np.int64)
+    pairs = np.unique(owners * column.n_levels + column.codes)
+    return np.bincount(pairs % column.n_levels, minlength=column.n_levels)[:n]
+
+
+def has_open_vocabulary(column: Column) -> bool:
+    """Whether a level of a column is a text that somebody wrote.
+
+    Numbers and dates have a range, and yes or no needs no declaration.
+    """
+    return not column.kind.is_number and column.kind is not Kind.BOOLEAN
+
+
+def rare_levels(
+    column: Column,
+    units: NDArray[Any] | None = None,
+    k: int = K,
+    declared: Collection[Any] = (),
+) -> NDArray[np.bool_]:
+    """Return which levels of a column fewer than k units have, and nobody declared.
+
+    Levels that no row has are not rare: they are nobody's. Ways to be missing are no levels. Of a
+    column whose levels were declared in a schema none is rare.
+
+    Parameters
+    ----------
+    column
+        Any column.
+    units
+        The unit of each row, such as the key of a household; every row is one by default.
+    k
+        The smallest number of units that may share a level; 1 for any.
+    declared
+        Levels that are public.
+
+    Examples
+    --------
+    >>> column = Column(np.array([0] * 6 + [1, 2]), np.array(["a", "b", "c"], object), Kind.TEXT)
+    >>> rare_levels(column, declared=["c"]).tolist()
+    [False, True, False]
+    """
+    if column.closed:
+        return np.zeros(len(column.levels), bool)
+    counts = units_of_levels(column, units)
+    rare = (counts > 0) & (counts < k)
+    if len(declared):
+        rare &= ~np.isin(level_texts(column), [str(value) for value in declared])
+    return np.asarray(rare)
+
+
+def is_mostly_rare(column: Column, units: NDArray[Any] | None = None, k: int = K) -> bool:
+    """Whether most records with a value have a rare level, so that pooling would leave little.
+
+    Examples
+    --------
+    >>> texts = np.array([f"t{i}" for i in range(9)], object)
+    >>> is_mostly_rare(Column(np.arange(9), texts, Kind.TEXT))
+    True
+    """
+    if not has_open_vocabulary(column):
+        return False
+    counts = column.counts[: len(column.levels)]
+    return bool(counts[rare_levels(column, units, k)].sum() > MOST * counts.sum())
+
+
+def level_texts(column: Column) -> NDArray[Any]:
+    """Return the levels of a column as texts, by which levels of any type are compared."""
+    if column.levels.dtype.kind == "M":
+        return column.levels.astype(str).astype(object)
+    return np.array([str(level) for level in column.levels.tolist()], object)
+
+
+# -------------------------------------------------------------------------------------------------
+# Where the columns of an output come from, and whether the output may leave the building.
+#
+# Every command that writes something describes it as an :class:`Output` and has :func:`clear`
+# decide. The name of a file decides nothing.
+
+
+MOST_NAMES = 6
+"""Columns that a reason lists by name."""
+UNKNOWN = "the origin of its contents is not declared"
+
+
+class Origin(StrEnum):
+    """Where the values of a column of an output come from.
+
+    Drawn values come from a fitted model or from noise. Looked-up values follow from other columns
+    by a table of codes, computed ones by a formula or by counting. Copied values are those of
+    original records, cell by cell. Identifying values belong to single people or groups. Invented
+    ones stand in their place, and come from no record.
+    """
+
+    DRAWN = "drawn"
+    COPIED = "copied"
+    LOOKED_UP = "looked up"
+    COMPUTED = "computed"
+    IDENTIFYING = "identifying"
+    INVENTED = "invented"
+
+    @property
+    def may_leave(self) -> bool:
+        """Whether a column of this origin may leave without a declaration of the data holder."""
+        return self not in (Origin.COPIED, Origin.IDENTIFYING)
+
+
+@dataclass(frozen=True)
+class Output:
+    """What is about to be written.
+
+    Parameters
+    ----------
+    name
+        What it is called in messages.
+    columns
+        The origin of each column; none of a page or a document.
+    public
+        Columns that the data holder has declared as public: copies of them may leave.
+    judged
+        Why columns are identifying.
+    rare
+        For columns the number of values that few people have and nobody declared.
+    inside
+        Why the output is for the inside by its nature, as evidence is; "" if it is not.
+    outside
+        Why a document without columns may leave; one without a reason may not.
+    """
+
+    name: str
+    columns: Mapping[str, Origin] = field(default_factory=dict)
+    public: Collection[str] = ()
+    judged: Mapping[str, Judgement] = field(default_factory=dict)
+    rare: Mapping[str, int] = field(default_factory=dict)
+    inside: str = ""
+    outside: str = ""
+
+
+@dataclass(frozen=True)
+class Clearance:
+    """The verdict on an output.
+
+    Parameters
+    ----------
+    confidential
+        Whether it must stay inside.
+    reasons
+        Why, one sentence each; none if it may leave.
+    notes
+        What the data holder should know all the same.
+    """
+
+    confidential: bool
+    reasons: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def clear(output: Output) -> Clearance:
+    """Decide from the origin of its columns whether an output may leave.
+
+    Examples
+    --------
+    >>> clear(Output("synthetic.csv", {"age": Origin.DRAWN, "sex": Origin.LOOKED_UP})).confidential
+    False
+    >>> found = clear(Output("moved.csv", {"x": Origin.DRAWN, "age": Origin.COPIED}))
+    >>> found.confidential, found.reasons
+    (True, ('age: copied from the original records',))
+    >>> clear(Output("moved.csv", {"age": Origin.COPIED}, public=["age"])).confidential
+    False
+    >>> clear(Output("notes.html")).confidential
+    True
+    """
+    held = {
+        name: origin
+        for name, origin in output.columns.items()
+        if not origin.may_leave and name not in output.public
+    }
+    reasons = [output.inside] if output.inside else []
+    if not output.columns and not output.inside and not output.outside:
+        reasons.append(UNKNOWN)
+    for name, origin in held.items():
+        if origin is Origin.IDENTIFYING:
+            reasons.append(f"{name}: {_looks_like(output.judged.get(name))}")
+    copied = [name for name, origin in held.items() if origin is Origin.COPIED]
+    if copied:
+        reasons.append(f"{_listed(copied)}: copied from the original records")
+    reasons += [
+        f"{name}: {n:,} {'value' if n == 1 else 'values'} of fewer than {K} people, not declared"
+        for name, n in output.rare.items()
+        if n and name not in output.public
+    ]
+    declared = [n for n, o in output.columns.items() if not o.may_leave and n in output.public]
+    notes = [f"{_listed(declared)}: original values, declared public"] if declared else []
+    return Clearance(bool(reasons), tuple(reasons), tuple(notes))
+
+
+def _looks_like(judged: Judgement | None) -> str:
+    if judged is None:
+        return "values that identify people"
+    return f"looks like {CODES[judged.code]} ({judged.reason})"
+
+
+def _listed(names: list[str]) -> str:
+    more = len(names) - MOST_NAMES
+    return ", ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
+def joined(name: str, outputs: Iterable[Output]) -> Output:
+    """Return one output for several tables, as those of a workbook.
+
+    Examples
+    --------
+    >>> two = [Output("a", {"x": Origin.DRAWN}), Output("b", {"x": Origin.COPIED})]
+    >>> clear(joined("book.xlsx", two)).confidential
+    True
+    """
+    parts = list(outputs)
+    columns: dict[str, Origin] = {}
+    judged: dict[str, Judgement] = {}
+    held: set[str] = set()
+    rare: dict[str, int] = {}
+    for part in parts:
+        judged |= part.judged
+        rare |= {column: n for column, n in part.rare.items() if column not in part.public}
+        for column, origin in part.columns.items():
+            stays = not origin.may_leave and column not in part.public
+            held |= {column} if stays else set()
+            if stays or column not in columns:
+                columns[column] = origin
+    public = {column for part in parts for column in part.public} - held - {*rare}
+    inside = next((part.inside for part in parts if part.inside), "")
+    return Output(name, columns, public, judged, rare, inside)
+
+
+def copied_records(
+    names: Iterable[str],
+    judged: Collection[str],
+    others: Mapping[str, Origin] | None = None,
+) -> dict[str, Origin]:
+    """Return the origins of the columns of original records, some of them changed.
+
+    Parameters
+    ----------
+    names
+        The columns of the output.
+    judged
+        Columns that identify people.
+    others
+        The origins of columns that are not copied.
+
+    Examples
+    --------
+    >>> found = copied_records(["pid", "x", "age"], ["pid", "x"], {"x": Origin.DRAWN})
+    >>> [str(origin) for origin in found.values()]
+    ['identifying', 'drawn', 'copied']
+    """
+    known = others or {}
+    return {
+        name: known.get(name, Origin.IDENTIFYING if name in judged else Origin.COPIED)
+        for name in names
+    }

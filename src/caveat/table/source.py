@@ -1,33 +1,20 @@
-"""Where a table is: in a file, on a sheet of a workbook, in a database.
-
-Workbooks and databases hold several tables. Which is meant follows a ``#``: ``survey.xlsx#2025``,
-``survey.duckdb#persons``, ``postgresql://host/survey#public.persons``; of a database also a query.
-"""
+"""Where a table is and in which format, and which servers and packages may be asked for it."""
 
 from __future__ import annotations
 
+import os
 import re
 from contextlib import suppress
 from dataclasses import dataclass, field
+from importlib import import_module
+from ipaddress import ip_address
 from pathlib import Path
+from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
 from caveat.errors import CaveatError
-
-__all__ = [
-    "SERVER",
-    "SORTS",
-    "Source",
-    "entries_in",
-    "file_of",
-    "has_password",
-    "hide_password",
-    "name_of",
-    "seen_in",
-    "shown",
-    "source_of",
-    "without_password",
-]
+from caveat.memory import is_memory_short
+from caveat.registry import Registry
 
 SORTS = {
     ".xlsx": "excel",
@@ -256,3 +243,307 @@ def entries_in(folder: Path) -> list[Path]:
             path.name.encode()
             found += [] if path.name.startswith(".") else [path]
     return sorted(found, key=lambda path: path.name.casefold())
+
+
+# -------------------------------------------------------------------------------------------------
+# The database servers that this user has named: only they are connected to.
+#
+# A connection hands over credentials: PGPASSWORD, a password file, a service file. A server that
+# is named by a file which somebody else may have written is therefore not connected to before the
+# user has allowed its host: by naming it on the command line or in Python, by the variable
+# CAVEAT_DATABASE_HOSTS, or by an answer to a question. This machine itself needs no permission.
+
+
+VARIABLE = "CAVEAT_DATABASE_HOSTS"
+"""The variable with the names of allowed hosts, separated by commas; child processes inherit it."""
+
+# From the weakest to the strictest.
+SSL_MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
+# What an address may say to the driver. Others name files that would be read or written.
+_OPTIONS = """
+    host hostaddr port dbname user password passfile service connect_timeout client_encoding options
+    application_name fallback_application_name keepalives keepalives_idle keepalives_interval
+    keepalives_count tcp_user_timeout target_session_attrs load_balance_hosts sslmode ssl sslcert
+    sslkey sslpassword sslrootcert sslcrl sslsni sslnegotiation ssl_min_protocol_version
+    ssl_max_protocol_version requirepeer gssencmode krbsrvname channel_binding require_auth
+"""
+OPTIONS = frozenset(_OPTIONS.split())
+_HOST = re.compile(r"[\w.:%-]+", re.ASCII)
+
+
+def allow_host(*hosts: str) -> None:
+    """Allow connections to database servers, for this process and those that it starts.
+
+    Parameters
+    ----------
+    hosts
+        Names or addresses, without ports.
+    """
+    for host in hosts:
+        if not _HOST.fullmatch(host):
+            raise CaveatError(
+                "this is no name of a host",
+                where=host,
+                do="give a name without port, such as db1",
+                code="database.host.malformed",
+            )
+    os.environ[VARIABLE] = ",".join(sorted(_allowed() | {_plain(host) for host in hosts}))
+
+
+def allow_source(path: str | Path) -> None:
+    """Allow the server of a table that the user has named directly; other paths need nothing."""
+    source = source_of(path)
+    if source is not None and not source.is_file:
+        allow_host(*hosts_to_allow(source))
+
+
+def _allowed() -> set[str]:
+    return {_plain(host) for host in os.environ.get(VARIABLE, "").split(",") if host.strip()}
+
+
+def _plain(host: str) -> str:
+    return host.strip().strip("[]").rstrip(".").casefold()
+
+
+def _is_local(host: str) -> bool:
+    """Whether a host is this machine: a loopback address, or a socket in the file system."""
+    if host.startswith(("/", "@")) or _plain(host) == "localhost":
+        return True
+    try:
+        return ip_address(_plain(host)).is_loopback
+    except ValueError:
+        return False
+
+
+def _parts(source: Source) -> tuple[list[str], dict[str, str]]:
+    """Return all hosts that an address names, and its options as the driver understands them."""
+    names, _, told = source.place.removeprefix(SERVER).partition("?")
+    pairs = [option.partition("=") for option in told.split("&") if option]
+    options = {unquote(name): unquote(value) for name, _, value in pairs}
+    server = names.partition("/")[0].rpartition("@")[2]
+    # A port stands behind a colon; an address with colons stands in brackets.
+    named = [re.sub(r":\d*$", "", host) for host in server.split(",")]
+    named += [value for name, _, value in pairs if unquote(name) in ("host", "hostaddr")]
+    # The driver splits what was quoted once more.
+    hosts = [host.strip().strip("[]") for text in named for host in unquote(text).split(",")]
+    return [host for host in hosts if host], options
+
+
+def hosts_to_allow(source: Source) -> list[str]:
+    """Return the hosts that a source names and that are not allowed yet.
+
+    Examples
+    --------
+    >>> hosts_to_allow(source_of("postgresql://ann@db.example/survey#persons"))
+    ['db.example']
+    >>> hosts_to_allow(source_of("postgresql://127.0.0.1:5433/survey"))
+    []
+    """
+    if source.is_file:
+        return []
+    hosts, _ = _parts(source)
+    allowed = _allowed()
+    found = [host for host in hosts if not _is_local(host) and _plain(host) not in allowed]
+    return list(dict.fromkeys(found))
+
+
+def check_hosts(source: Source) -> None:
+    """Refuse a server that the user has not named; nothing is sent before."""
+    for host in hosts_to_allow(source):
+        raise CaveatError(
+            f"a file names the database server {host}, which you have not",
+            where=source.place,
+            do=f"if your credentials may go there, use --allow-host {host} or the variable "
+            f"{VARIABLE} (in Python caveat.table.allow_host)",
+            code="database.host.refused",
+        )
+
+
+def connection_address(source: Source) -> str:
+    """Return where to connect to, with the password if one was given.
+
+    Off this machine the connection is encrypted, unless the variable PGSSLMODE says otherwise; an
+    address can ask for more than that and not for less.
+    """
+    check_hosts(source)
+    hosts, options = _parts(source)
+    odd = sorted(set(options) - OPTIONS)
+    if odd:
+        raise CaveatError(
+            f"the address has an option that is not accepted: {odd[0]}",
+            where=source.place.partition("?")[0],
+            do="leave it out, or set it in the environment",
+            code="database.option.refused",
+        )
+    address = source.address
+    used = hosts or [os.environ.get("PGHOSTADDR") or os.environ.get("PGHOST") or "/"]
+    if all(map(_is_local, used)):
+        return address
+    least = os.environ.get("PGSSLMODE", "require")
+    modes = [mode for mode in (least, options.get("sslmode", "")) if mode in SSL_MODES]
+    mode = max(modes, key=SSL_MODES.index, default="require")
+    # The driver takes the last of several.
+    return f"{address}{'&' if '?' in address else '?'}sslmode={mode}"
+
+
+# -------------------------------------------------------------------------------------------------
+# The formats of tables by extension, and which of them a path is about.
+
+
+TEXT = (".csv", ".tsv", ".txt")
+OTHER_SHEETS = (".xls", ".xlsm", ".xlsb", ".ods")
+PACKED = tuple(f"{suffix}{packed}" for suffix in TEXT for packed in (".gz", ".zst"))
+
+
+class Format(NamedTuple):
+    """A format beside delimited text, by the places of its functions: large libraries wait.
+
+    Attributes
+    ----------
+    read
+        Takes the path, the extension and the columns that are asked for (None for all), and
+        returns a Table.
+    prepare
+        Takes a table and the extension, refuses what the format cannot hold, and returns what
+        writes it to a path; empty if the format is only read.
+    labels
+        Takes the path and the extension, and returns labels and missing codes of the header; empty
+        if the format has none.
+    by_column
+        Whether `read` takes one more: what is done with the name and the content of each column as
+        soon as it is there, before the next one is read.
+    """
+
+    read: str
+    prepare: str = ""
+    labels: str = ""
+    by_column: bool = False
+
+
+_COLUMNAR = Format(
+    "caveat.table._columnar:read_columnar",
+    "caveat.table._columnar:prepare_columnar",
+    by_column=True,
+)
+_LABELLED = Format(
+    "caveat.table._labelled:read_labelled",
+    "caveat.table._labelled:prepare_labelled",
+    "caveat.table._labelled:read_value_labels",
+)
+DATABASE = Format(
+    "caveat.table.database:read_database",
+    "caveat.table.database:prepare_database",
+    by_column=True,
+)
+FORMATS = Registry(
+    {
+        **dict.fromkeys((".parquet", ".feather", ".arrow"), _COLUMNAR),
+        **dict.fromkeys((".sav", ".zsav", ".dta"), _LABELLED),
+        **dict.fromkeys((".sas7bdat", ".xpt"), _LABELLED._replace(prepare="")),
+        ".xlsx": Format("caveat.table._excel:read_excel", "caveat.table._excel:prepare_excel"),
+        **dict.fromkeys((s for s, sort in SORTS.items() if sort != "excel"), DATABASE),
+    }
+)
+"""The formats beside delimited text, by extension."""
+
+
+def readable() -> tuple[str, ...]:
+    """Return the extensions of files that can be read."""
+    return (*TEXT, *PACKED, *FORMATS)
+
+
+def writable() -> tuple[str, ...]:
+    """Return the extensions of files that can be written."""
+    return (*TEXT, *PACKED, *(suffix for suffix, how in FORMATS.items() if how.prepare))
+
+
+def is_text(path: str | Path) -> bool:
+    """Whether a file is delimited text, whose cells have no types of their own."""
+    return suffix_of(Path(path), readable()) in (*TEXT, *PACKED)
+
+
+def has_labels(path: str | Path) -> bool:
+    """Whether a file is of a format that has value labels."""
+    suffix = suffix_of(Path(path), readable())
+    return suffix in FORMATS and bool(FORMATS[suffix].labels)
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # a name that is too long: who opens it will say so
+        return False
+
+
+def suffix_of(path: Path, known: tuple[str, ...]) -> str:
+    """Return the extension that decides the format: the longest one that is known.
+
+    That of a table on a server is the beginning of its address.
+    """
+    source = source_of(path)
+    if source is not None:
+        return source.suffix
+    if ".parquet" in known and _is_folder(path):  # the parts of one table
+        return ".parquet"
+    name = path.name.lower()
+    for suffix in sorted(known, key=len, reverse=True):
+        if name.endswith(suffix) and name != suffix:
+            return suffix
+    if name.endswith(OTHER_SHEETS):
+        raise CaveatError(
+            "only workbooks of the format .xlsx are read and written",
+            where=str(path),
+            do="save it as .xlsx in Excel or LibreOffice",
+            code="data.format.unsupported",
+        )
+    one_way = name.endswith(tuple(suffix for suffix in readable() if suffix not in known))
+    raise CaveatError(
+        "this format can be read but not written" if one_way else "the extension is not known",
+        where=shown(path),
+        do=f"use one of {', '.join((*known, SERVER))}",
+        code="data.format.unsupported" if one_way else "data.format.unknown",
+    )
+
+
+def files_in(folder: Path) -> list[tuple[str, int]]:
+    """Return the data files of a folder with their sizes; links that lead out are not there."""
+    found = []
+    for path in entries_in(folder):
+        with suppress(OSError):  # what cannot be opened cannot be read either
+            inside = path.is_file() and path.resolve().parent == folder.resolve()
+            if inside and path.name.lower().endswith(readable()):
+                found.append((path.name, path.stat().st_size))
+    return found
+
+
+# -------------------------------------------------------------------------------------------------
+# Packages that only some users need: loaded when they are asked for, or one sentence instead.
+
+
+def load_extra(module: str, package: str, extra: str, purpose: str) -> Any:
+    """Return a module of an optional package; say how to install it if it is not there.
+
+    Parameters
+    ----------
+    module, package
+        What is imported, and what it is called where packages are installed from.
+    extra
+        The extra of Caveat that brings it.
+    purpose
+        What needs it, as the beginning of a sentence.
+
+    Examples
+    --------
+    >>> load_extra("math", "math", "sums", "a sum").sqrt(4)
+    2.0
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        if is_memory_short(error):
+            raise MemoryError from None
+        raise CaveatError(
+            f"{purpose} needs the package {package}, which is not installed",
+            do=f"run: pip install 'caveat[{extra}]'",
+            code="command.package.not-installed",
+        ) from None

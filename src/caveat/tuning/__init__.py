@@ -1,7 +1,7 @@
 """The map of risk and utility, and the search for the setting that meets the limits."""
 
 from caveat.generators import Setting, settings_of
-from caveat.spec.question import Question
+from caveat.spec.limits import Question
 from caveat.tuning.bench import Point
 from caveat.tuning.map import RiskUtilityMap, risk_utility_map
 from caveat.tuning.tune import Tuning, tune

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from caveat import charts
 from caveat.risk import MEASURES as RISKS
-from caveat.spec.limits import ATTACKS, unit_of
+from caveat.spec.limits import STRONGEST, unit_of
 from caveat.utility import MEASURES as UTILITIES
 
 if TYPE_CHECKING:
@@ -52,6 +52,6 @@ def map_chart(found: RiskUtilityMap, risk: str, utility: str, limit: float | Non
 
 
 def _says(name: str) -> str:
-    if name in ATTACKS:
-        return ATTACKS[name]
+    if name in STRONGEST:
+        return STRONGEST[name]
     return (UTILITIES if name in UTILITIES else RISKS)[name].says

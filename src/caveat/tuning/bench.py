@@ -27,14 +27,13 @@ from caveat.risk import MEASURES as RISKS
 from caveat.risk import audit_pairs
 from caveat.risk.measurement import Measurement
 from caveat.seeds import Stream, child_seed
-from caveat.spec.limits import Limit, kind_of
-from caveat.spec.question import Question
+from caveat.spec.limits import Limit, Question, kind_of
 from caveat.synthesis.linked.groups import GroupPlan
 from caveat.table import Pair, Table, align_copies
 from caveat.table.cells import key_cells
 from caveat.table.code_files import open_code_files, write_code_files
 from caveat.table.identifying import judge
-from caveat.table.members import members_of
+from caveat.table.linked import members_of
 from caveat.tuning.everyone import Everyone
 from caveat.utility import BEST, compare_pairs
 from caveat.utility.grouping import PairGroups

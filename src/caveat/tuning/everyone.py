@@ -15,8 +15,7 @@ from caveat.errors import CaveatError
 from caveat.generators import Copy
 from caveat.notes import Note
 from caveat.risk.measurement import Measurement
-from caveat.spec.limits import ATTACKS
-from caveat.spec.question import Question
+from caveat.spec.limits import STRONGEST, Question
 from caveat.table import Table
 
 __all__ = ["Everyone"]
@@ -49,7 +48,7 @@ class Everyone:
 
     def takes(self, name: str) -> bool:
         """Whether a measure is to be found here and not record by record."""
-        if name not in ATTACKS:
+        if name not in STRONGEST:
             return True
         question = self.question
         cheap = is_guarded(self.copy.row_plan) or question.records == "all"
@@ -82,7 +81,7 @@ class Everyone:
             )
             self.results[name] = [members_of(found)]
             return self.results[name][0].value
-        if name in ATTACKS:
+        if name in STRONGEST:
             (target,) = question.unknown or ()
             attacked = self._attributes(target)
             chosen = attacked.probability if name == "posterior" else attacked.gain

@@ -13,7 +13,7 @@ from caveat.generators import Setting
 from caveat.generators.ours import OF_TREES
 from caveat.seeds import Stream, child_seed
 from caveat.showing import Summary, frame_of, in_short, on_page
-from caveat.spec.question import Question
+from caveat.spec.limits import Question
 from caveat.table import Table
 from caveat.tuning.bench import Point, Workbench, badness, measure_settings
 

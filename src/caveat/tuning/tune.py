@@ -25,9 +25,9 @@ from caveat.progress import Progress
 from caveat.protect.record import Step
 from caveat.seeds import Stream, child_seed
 from caveat.spec.limits import unit_of
-from caveat.spec.tuning import TuneSpec
+from caveat.spec.spec import TuneSpec
 from caveat.table import Table
-from caveat.table.atomic import write_text
+from caveat.table.drafts import write_text
 from caveat.tuning.bench import Point, Workbench, badness, measure_settings
 from caveat.tuning.map import RiskUtilityMap
 from caveat.units import printed

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from caveat.table import Column, Kind
-from caveat.table.groups import pretty
+from caveat.table.cells import pretty
 from caveat.utility.pair import WeightedPair
 from caveat.utility.tables import FEW_VALUES, Histogram, histogram
 

@@ -13,10 +13,9 @@ from caveat.progress import Progress
 from caveat.risk.measure import Measure
 from caveat.risk.measurement import Measurement
 from caveat.table import Pair, Table, align_copies
+from caveat.table.align import refuse_strangers
 from caveat.table.grouping import Groups
-from caveat.table.linked import Linked
-from caveat.table.members import without_keys
-from caveat.table.overlap import refuse_strangers
+from caveat.table.linked import Linked, without_keys
 from caveat.utility.analyses import check_model, compare_model
 from caveat.utility.edits import EditRule
 from caveat.utility.grouping import PairGroups, groups_of, groups_of_children

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.table.column import Codes, count_codes, smallest_unsigned
+from caveat.table.table import Codes, count_codes, smallest_unsigned
 from caveat.utility.pair import Category
 from caveat.utility.weighting import Weights
 

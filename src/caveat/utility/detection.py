@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 from caveat.discreet import without_values
 from caveat.late import Late
 from caveat.seeds import rng_of
-from caveat.table.members import Members
+from caveat.table.linked import Members
 from caveat.utility.features import Encoder
 from caveat.utility.pair import WeightedPair
 from caveat.utility.stacked import stacked_weights

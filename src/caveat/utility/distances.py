@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.table.column import Codes
+from caveat.table.table import Codes
 from caveat.utility.pair import WeightedPair
 from caveat.utility.tables import Tables
 from caveat.utility.weighting import Weights

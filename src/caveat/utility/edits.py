@@ -12,7 +12,7 @@ from caveat.errors import CaveatError
 from caveat.expressions import Expression
 from caveat.notes import Note
 from caveat.table import Table
-from caveat.table.members import Members
+from caveat.table.linked import Members
 from caveat.utility.pair import WeightedPair
 from caveat.utility.weighting import WEIGHTED, Weights, unweighted
 

@@ -14,8 +14,7 @@ from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.table import Pair, align
 from caveat.table.grouping import Groups
-from caveat.table.linked import Linked
-from caveat.table.members import Members, children_of, members_of
+from caveat.table.linked import Linked, Members, children_of, members_of
 from caveat.utility.weighting import Weights
 
 __all__ = [

@@ -14,9 +14,9 @@ from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.notes import Note
 from caveat.table import Column, Difference, Kind, Pair, Table, align
-from caveat.table.column import Codes, smallest_unsigned
+from caveat.table.cells import Style, breaks, cut, interval_labels
 from caveat.table.grouping import Groups
-from caveat.table.groups import Style, breaks, cut, interval_labels
+from caveat.table.table import Codes, smallest_unsigned
 from caveat.utility.grouping import PairGroups, groups_of
 from caveat.utility.weighting import Weights, redraw, split_weights
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from caveat.seeds import rng_of
 from caveat.table import Table
-from caveat.table.members import Members
+from caveat.table.linked import Members
 from caveat.utility.grouping import PairGroups, draw_again, draw_some
 from caveat.utility.pair import WeightedPair
 from caveat.utility.weighting import Weights, redraw

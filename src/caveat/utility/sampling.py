@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from caveat.notes import Note
 from caveat.seeds import rng_of
-from caveat.table.members import Members, draw_groups
+from caveat.table.linked import Members, draw_groups
 from caveat.utility.pair import WeightedPair
 
 __all__ = ["FEWEST", "ROWS", "auc_error", "null_pair", "pmse_error", "sample_of", "sampled_note"]

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
 from caveat.table import Table
-from caveat.table.column import Column
-from caveat.table.members import Members, members_of, shared_columns, varies
-from caveat.table.per_group import joined_tables
+from caveat.table.grouping import joined_tables
+from caveat.table.linked import Members, members_of, shared_columns, varies
+from caveat.table.table import Column
 from caveat.utility.associations import association_matrix
 from caveat.utility.edits import truth
 from caveat.utility.grouping import PairGroups, group_weights
@@ -317,7 +317,7 @@ def _intraclass_cramer(
 def joined_pair(pair: WeightedPair) -> WeightedPair:
     """Return the pair of tables with a row per group: what is shared, and the members together.
 
-    See :func:`caveat.table.per_group.joined_tables`.
+    See :func:`caveat.table.grouping.joined_tables`.
     """
     groups = groups_in(pair)
     linked = groups.original.parents is not None

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.seeds import rng_of
-from caveat.table.groups import Style, pretty
+from caveat.table.cells import Style, pretty
 from caveat.utility.counts import STANDARDISED, STATISTICS, count_statistics
 from caveat.utility.crossing import DENSE_CELLS, count_tables
 from caveat.utility.pair import WeightedPair
@@ -76,7 +76,7 @@ def cross_table(
     names
         The variables.
     groups, style
-        How numbers are cut; see :func:`caveat.table.groups.breaks`.
+        How numbers are cut; see :func:`caveat.table.cells.breaks`.
     use_empty
         Whether rows with an empty cell count. Declared codes always do.
     k_syn
@@ -210,7 +210,7 @@ def all_tables(
     names
         The variables; all unless given.
     groups, style
-        How numbers are cut; see :func:`caveat.table.groups.breaks`.
+        How numbers are cut; see :func:`caveat.table.cells.breaks`.
     by
         A variable that is in every table.
     k_syn

@@ -13,7 +13,7 @@ from caveat.errors import CaveatError
 from caveat.late import Late
 from caveat.seeds import rng_of
 from caveat.table import Table
-from caveat.table.members import draw_groups
+from caveat.table.linked import draw_groups
 from caveat.utility.features import Encoder
 from caveat.utility.pair import WeightedPair
 from caveat.utility.weighting import Weights

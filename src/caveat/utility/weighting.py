@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from caveat.errors import CaveatError
 from caveat.notes import Note
 from caveat.table import Table
-from caveat.table.weights import survey_weights
+from caveat.table.table import survey_weights
 
 __all__ = [
     "WEIGHTED", "Weights", "effective_size", "redraw", "split_weights", "unweighted",

@@ -13,7 +13,7 @@ from caveat.synthesis.margins.private import Measured
 from caveat.synthesis.margins.published import write_tables
 from caveat.synthesis.plan import Plan
 from caveat.table import read
-from caveat.table.provenance import Output
+from caveat.table.identifying import Output
 
 EMPTY = {"missing": [""]}
 COLUMNS = {

@@ -12,7 +12,7 @@ import pytest
 
 from caveat.synthesis import Synthesizer
 from caveat.synthesis.margins.published import MANIFEST, Published, write_tables
-from caveat.table.provenance import Origin, Output, clear
+from caveat.table.identifying import Origin, Output, clear
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:the table has:caveat.errors.CaveatWarning"),

@@ -23,7 +23,7 @@ from caveat.errors import CaveatError
 from caveat.nearest import Floats, Mixed, in_blocks
 from caveat.risk.measurement import Measurement, rate, wilson
 from caveat.table import Table
-from caveat.table.members import Members, members_of
+from caveat.table.linked import Members, members_of
 
 __all__ = ["ATTACK", "Kernels", "MembershipScores", "density_scores", "membership_scores"]
 

@@ -15,7 +15,7 @@ from caveat.errors import CaveatError
 from caveat.nearest import Codes, Floats, Ints, Mixed, Nearest, gower_nearest
 from caveat.risk.prepare import select_common
 from caveat.table import Column, Kind, Pair, Table, align
-from caveat.table.overlap import refuse_strangers
+from caveat.table.align import refuse_strangers
 
 __all__ = [
     "code_matrix",

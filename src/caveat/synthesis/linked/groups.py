@@ -31,8 +31,7 @@ from caveat.table.grouping import (
 )
 from caveat.table.identifying import judge
 from caveat.table.linked import Linked
-from caveat.table.numbers import decimals_of
-from caveat.table.weights import survey_weights
+from caveat.table.table import decimals_of, survey_weights
 
 __all__ = ["GroupModel", "GroupPlan", "fit_groups", "plan_groups"]
 

@@ -16,8 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from caveat.expressions import Expression
 from caveat.table import Kind
-from caveat.table.joined import number_of
-from caveat.table.linked import Linked
+from caveat.table.linked import Linked, number_of
 
 __all__ = ["FIRST", "PARTS", "PREVIOUS", "SO_FAR", "SUM", "Drawn", "Shape", "Stage", "number_of",
            "shape_of", "since"]  # fmt: skip

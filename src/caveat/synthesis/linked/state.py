@@ -28,7 +28,7 @@ from caveat.synthesis.pooling import RareLevels, rare_below
 from caveat.synthesis.replacing import Replaced
 from caveat.synthesis.rules import parse_rule
 from caveat.table import Table
-from caveat.table.dictionary import dictionary_state
+from caveat.table.code_files import dictionary_state
 from caveat.table.frames import BACKENDS
 from caveat.table.grouping import GROUPS, Groups
 from caveat.table.linked import Link, Linked

@@ -16,7 +16,7 @@ from caveat.errors import CaveatError
 from caveat.synthesis.linked.stages import FIRST, PREVIOUS, SO_FAR, SUM, Shape, Stage, number_of
 from caveat.table import Column, Kind, Missing, Table
 from caveat.table.linked import Linked, places_within
-from caveat.table.numbers import decimals_of
+from caveat.table.table import decimals_of
 
 __all__ = ["complete", "counts_column", "least_children", "placed", "restricted",
            "sums_column", "unfold", "unknown_where"]  # fmt: skip

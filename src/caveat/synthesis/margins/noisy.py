@@ -18,7 +18,7 @@ from caveat.synthesis.margins.published import Published, counted_table, words_o
 from caveat.synthesis.model import Model
 from caveat.synthesis.plan import Plan
 from caveat.table import Table
-from caveat.table.provenance import Output
+from caveat.table.identifying import Output
 
 __all__ = ["NoisyTable", "noisy_tables", "source_of", "write_source"]
 

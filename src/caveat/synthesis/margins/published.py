@@ -16,8 +16,8 @@ from caveat.synthesis.coding import Coding
 from caveat.synthesis.margins.clearing import ClearedTable
 from caveat.synthesis.margins.plan import MarginsPlan
 from caveat.table import Table, write
-from caveat.table.column import Column
-from caveat.table.provenance import Origin, Output
+from caveat.table.identifying import Origin, Output
+from caveat.table.table import Column
 
 __all__ = [
     "MANIFEST",

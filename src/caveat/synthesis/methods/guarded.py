@@ -18,7 +18,7 @@ from caveat.synthesis.grid import Grid
 from caveat.synthesis.methods._checks import need
 from caveat.synthesis.methods._points import Points
 from caveat.synthesis.methods.base import Inputs, Settings, State, Target
-from caveat.table.column import count_codes
+from caveat.table.table import count_codes
 from caveat.tree.guarded import Candidates, Guard, GuardedTree, Response, Sample, grow_guarded
 
 __all__ = ["GUARDS", "Guarded", "guard_of", "predictor_codes", "sample_of"]

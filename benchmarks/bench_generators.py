@@ -15,8 +15,7 @@ from pathlib import Path
 from caveat import datasets, write
 from caveat.benchmark import Benchmark
 from caveat.cli.benchmark import show
-from caveat.generators.environments import is_installed
-from caveat.generators.recipes import RECIPES
+from caveat.generators.registry import RECIPES, is_installed
 
 SPEC = """
 [release]

@@ -14,7 +14,7 @@ import numpy as np
 
 from caveat.attack import attributes, membership
 from caveat.datasets import survey
-from caveat.studies.guarded import SD2011, SURVEY
+from caveat.studies.promise import SD2011, SURVEY
 from caveat.synthesis import Model, Synthesizer
 from caveat.table import Table, read
 

@@ -25,7 +25,7 @@ import pandas as pd
 
 from caveat.attack import membership
 from caveat.datasets import survey
-from caveat.studies.promise import MISSING, SURVEY, declared_as_in
+from caveat.studies.promise import MISSING, PROMISE_SURVEY, declared_as_in
 from caveat.synthesis import Model, Synthesizer
 from caveat.synthesis.margins.domain import cells_in
 from caveat.synthesis.margins.guaranteed import declared_codings, plan_private
@@ -64,9 +64,9 @@ class Data:
     def __init__(self, name: str) -> None:
         self.name, self.control, self.learnt = name, None, ""
         if name == "survey":
-            self.declared: Mapping[str, Mapping[str, Any]] = SURVEY
+            self.declared: Mapping[str, Mapping[str, Any]] = PROMISE_SURVEY
             self.schema = Schema.from_mapping({"income": {"missing": [MISSING]}})
-            self.table = self.schema.apply(survey().select([*SURVEY]))
+            self.table = self.schema.apply(survey().select([*PROMISE_SURVEY]))
         else:
             table = read(SHARED / f"{name}.csv")
             self.declared = declared_as_in(table)

@@ -20,7 +20,7 @@ from scipy.spatial import cKDTree
 from sklearn.neighbors import NearestNeighbors
 
 from caveat.protect import too_close
-from caveat.protect._space import space_of
+from caveat.protect.distance import space_of
 from caveat.synthesis import Synthesizer
 from caveat.table import Table, read
 

@@ -24,7 +24,7 @@ from caveat.attack.paired import PairedMembership, found_at, simulated_membershi
 from caveat.datasets import survey
 from caveat.generators import Setting
 from caveat.seeds import child_seed
-from caveat.studies.guarded import SD2011
+from caveat.studies.promise import SD2011
 from caveat.table import Table, read
 
 LEVEL, RECORDS = 0.1, 20

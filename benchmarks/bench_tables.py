@@ -13,9 +13,8 @@ import numpy as np
 
 from caveat.outputs.audit import recoverable
 from caveat.outputs.elimination import by_worth, suppress
-from caveat.outputs.hierarchy import Hierarchy
 from caveat.outputs.primary import PrimaryRules, contributors_of, primary_cells
-from caveat.outputs.tables import Cells, Layout, cells_of
+from caveat.outputs.tables import Cells, Hierarchy, Layout, cells_of
 
 
 def population(n: int, n_places: int, seed: int = 1) -> Cells:

@@ -24,7 +24,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
 
 from caveat.attack import attributes, membership
-from caveat.studies.guarded import SD2011
+from caveat.studies.promise import SD2011
 from caveat.synthesis import Synthesizer
 from caveat.table import Schema, Table, read
 from caveat.utility import WeightedPair, all_tables, compare, compare_model, train_on_synthetic

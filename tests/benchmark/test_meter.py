@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from caveat.benchmark.meter import measured
+from caveat.benchmark.run import measured
 
 
 def test_memory_and_time_of_some_work() -> None:

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from caveat.cli import app
 from caveat.errors import CaveatError
-from caveat.outputs.sacro import schema
+from caveat.outputs.checking import schema
 from caveat.privacy.ledger import Ledger
 from caveat.release.folder import write_manifest
 from caveat.table.identifying import Output

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from caveat.cli import app
 from caveat.errors import CaveatError
-from caveat.generators.recipes import RECIPES
+from caveat.generators.registry import RECIPES
 
 run = CliRunner().invoke
 

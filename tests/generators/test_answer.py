@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from caveat.generators.answer import AnswerError, read_answer
+from caveat.generators.process import AnswerError, read_answer
 from caveat.table import Column, Kind, Missing, Table
 
 CODES = np.array([0, 1, 0])

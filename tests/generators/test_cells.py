@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from caveat.generators.cells import column_like
+from caveat.generators.contract import column_like
 from caveat.table import Column, Kind, Missing
 
 

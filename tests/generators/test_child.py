@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-from caveat.generators.child import Limits, _from_ps, _session, run
+from caveat.generators.process import Limits, _from_ps, _session, run
 
 
 def test_cpu_time_is_that_of_the_command(tmp_path: Path) -> None:

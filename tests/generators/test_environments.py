@@ -13,8 +13,8 @@ from tests.generators.conformance import check_generator, people
 from tests.refusals import refused
 
 from caveat.generators import GeneratorError, Limits, generator_of
-from caveat.generators import environments as made
-from caveat.generators.recipes import RECIPES, Source
+from caveat.generators import registry as made
+from caveat.generators.registry import RECIPES, Source
 
 
 @pytest.fixture(autouse=True)

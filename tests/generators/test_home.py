@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.refusals import refused
 
-from caveat.generators.home import home
+from caveat.generators.process import home
 
 
 def test_the_variable_says_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -149,7 +149,7 @@ def test_it_prints_garbage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     wrong = noise + '(path.parent / request["out"][0]).write_bytes(bytes(range(256)))\n'
     found = failure(stub(tmp_path, wrong))
     assert "what it wrote is not a table in Parquet" in str(found)
-    monkeypatch.setattr("caveat.generators.child.LONGEST_LOG", 100_000)
+    monkeypatch.setattr("caveat.generators.process.LONGEST_LOG", 100_000)
     endless = "while True:\n    print('x' * 10_000)\n"
     assert "it printed without end" in str(failure(stub(tmp_path, endless)))
 

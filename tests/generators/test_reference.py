@@ -8,7 +8,7 @@ from tests.generators.conformance import people
 from tests.refusals import refused
 
 from caveat.datasets import buyer_beware
-from caveat.generators.reference import reference
+from caveat.generators.contract import reference
 from caveat.table import Table
 
 

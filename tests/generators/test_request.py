@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow.parquet as pq
 from tests.generators.conformance import people
 
-from caveat.generators.request import plain_missing, write_request
+from caveat.generators.process import plain_missing, write_request
 from caveat.table import Column, Kind, Missing, Table
 
 WAYS = (Missing(), Missing(-8, "not asked"))

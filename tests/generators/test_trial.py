@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.generators.stub import stub
 
 from caveat.generators import generator_of
-from caveat.generators.trial import Trial, try_generator
+from caveat.generators.registry import Trial, try_generator
 from caveat.table import Table
 
 

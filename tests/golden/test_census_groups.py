@@ -26,8 +26,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from caveat.outputs.audit import recoverable
 from caveat.outputs.elimination import Suppressed, by_worth, suppress
-from caveat.outputs.hierarchy import Hierarchy
-from caveat.outputs.tables import Cells, Layout, cells_of
+from caveat.outputs.tables import Cells, Hierarchy, Layout, cells_of
 
 WIDTHS = {"sex": (2,), "age": (101, 21, 6), "lms": (6, 4), "hst": (6, 4, 2), "fst": (6, 4, 2)}
 FORMULA = ("sex age lms", "sex age hst", "sex age fst", "sex lms hst")

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from caveat.outputs.bands import band_of, between, within
+from caveat.outputs.differencing import band_of, between, within
 
 
 @pytest.mark.parametrize(

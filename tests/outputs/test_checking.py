@@ -16,10 +16,9 @@ from jsonschema import Draft202012Validator
 from tests.refusals import refused
 
 from caveat.errors import CaveatError
-from caveat.outputs.checking import check_files, check_table
+from caveat.outputs.checking import check_files, check_table, results, schema
 from caveat.outputs.differencing import Counts, compare_counts
 from caveat.outputs.output_table import Described
-from caveat.outputs.sacro import results, schema
 from caveat.outputs.statbarns import Rules, Verdict
 from caveat.table import Table
 

@@ -7,12 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caveat.outputs.dominance import few_have_most, largest_can_be_told
-from caveat.outputs.hierarchy import Hierarchy
 from caveat.outputs.primary import PrimaryRules, Reason, contributors_of, primary_cells
-from caveat.outputs.statbarns import Rules
+from caveat.outputs.statbarns import Rules, few_have_most, largest_can_be_told
 from caveat.outputs.table_rules import dominates
-from caveat.outputs.tables import Layout, cells_of
+from caveat.outputs.tables import Hierarchy, Layout, cells_of
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from caveat.outputs._eager import _without
+from caveat.outputs.elimination import _without
 
 
 def test_a_row_is_gone_and_the_rest_is_whole_and_small() -> None:

@@ -11,8 +11,7 @@ from tests.refusals import refused
 from caveat import Table
 from caveat.errors import CaveatError
 from caveat.outputs.audit import recoverable
-from caveat.outputs.earlier import Earlier, in_words
-from caveat.outputs.primary import PrimaryRules, Reason, primary_cells
+from caveat.outputs.primary import Earlier, PrimaryRules, Reason, in_words, primary_cells
 from caveat.outputs.publication import inner_cells, publish
 from caveat.outputs.tables import Layout
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from caveat.outputs.echelon import Columns
+from caveat.outputs.audit import Columns
 
 
 def test_growing_keeps_the_columns_and_drops_the_rest() -> None:

@@ -11,8 +11,7 @@ from tests.outputs.toys import is_spanned, table1, table3
 from tests.refusals import refused
 
 from caveat.outputs import elimination
-from caveat.outputs._eager import Eager
-from caveat.outputs.elimination import Owners, by_worth, suppress
+from caveat.outputs.elimination import Eager, Owners, by_worth, suppress
 
 
 def hidden(done, names) -> set[str]:

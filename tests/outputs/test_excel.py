@@ -13,9 +13,8 @@ from tests.outputs.test_tables import two_tables
 from tests.refusals import refused
 
 from caveat.errors import CaveatError
-from caveat.outputs import excel
-from caveat.outputs.excel import sheet_names, write_workbook
-from caveat.outputs.shown import Shown, shown_tables
+from caveat.outputs import shown
+from caveat.outputs.shown import Shown, sheet_names, shown_tables, write_workbook
 
 MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 
@@ -103,7 +102,7 @@ def test_names_of_sheets() -> None:
 
 
 def test_without_the_package_or_with_too_many_rows_one_sentence(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(excel, "MOST_COLUMNS", 3)
+    monkeypatch.setattr(shown, "MOST_COLUMNS", 3)
     with refused("outputs.table.too-large", where="table fine"):
         write_workbook(tmp_path / "t.xlsx", shown_tables(two_tables(), np.zeros(30, int), None))
     monkeypatch.setitem(sys.modules, "xlsxwriter", None)

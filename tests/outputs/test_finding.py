@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from caveat.outputs.finding import Checked, Finding, cells_in_words
-from caveat.outputs.statbarns import Verdict
+from caveat.outputs.statbarns import Checked, Finding, Verdict, cells_in_words
 
 
 def test_the_verdict_is_the_worst() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from caveat.outputs._fractions import combination
+from caveat.outputs.audit import combination
 
 
 def test_what_cannot_be_combined_is_none_and_what_is_twice_is_found() -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from caveat.outputs.grid import Grid, lines_of, named_place
-from caveat.outputs.hidden_cells import Place
+from caveat.outputs.hidden_cells import Grid, Place, lines_of, named_place
 
 
 def test_what_is_not_listed() -> None:

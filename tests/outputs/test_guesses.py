@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.refusals import refused
 
-from caveat.outputs.guesses import Guesses
+from caveat.outputs.blocks import Guesses
 
 # Five kinds; three guesses of eight records each.
 GUESSES = Guesses(

@@ -6,7 +6,7 @@ import time
 
 from tests.refusals import refused
 
-from caveat.outputs.hierarchy import Hierarchy
+from caveat.outputs.tables import Hierarchy
 
 
 def test_codes_stand_below_their_parents_and_uneven_branches_are_fine() -> None:

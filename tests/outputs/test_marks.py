@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from caveat.outputs.marks import Marks, marks_of, unmarked
+from caveat.outputs.cell_numbers import Marks, marks_of, unmarked
 from caveat.table import Table
 
 

@@ -10,12 +10,9 @@ from scipy.optimize import linprog
 from tests.outputs.toys import is_spanned
 
 from caveat import Table
-from caveat.outputs.earlier import Earlier
-from caveat.outputs.hierarchy import Hierarchy
-from caveat.outputs.nesting import Dependency, compatible, dependencies
-from caveat.outputs.primary import PrimaryRules, Reason
+from caveat.outputs.primary import Earlier, PrimaryRules, Reason
 from caveat.outputs.publication import Publication, inner_cells, publish
-from caveat.outputs.tables import Layout
+from caveat.outputs.tables import Dependency, Hierarchy, Layout, compatible, dependencies
 
 HIDDEN = PrimaryRules(least=3, zeros=True)
 

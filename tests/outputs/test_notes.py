@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from caveat.outputs.notes import without_notes
+from caveat.outputs.cell_numbers import without_notes
 from caveat.table import Table
 
 

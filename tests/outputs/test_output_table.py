@@ -8,7 +8,7 @@ import pytest
 from tests.refusals import refused
 
 from caveat.datasets import survey
-from caveat.outputs.marks import Marks
+from caveat.outputs.cell_numbers import Marks
 from caveat.outputs.output_table import Described, OutputTable
 from caveat.outputs.publication import inner_cells, publish
 from caveat.outputs.shown import shown_tables

@@ -12,10 +12,8 @@ from tests.report.sample import small
 
 from caveat.evidence import FEWEST, external, text_of
 from caveat.evidence.manifest import EVIDENCE
-from caveat.outputs.checking import check_files
-from caveat.outputs.finding import Checked
-from caveat.outputs.own import few_behind
-from caveat.outputs.statbarns import Rules, Verdict
+from caveat.outputs.checking import check_files, few_behind
+from caveat.outputs.statbarns import Checked, Rules, Verdict
 from caveat.release.folder import arrange, write_manifest
 from caveat.report import markdown, render
 from caveat.table.identifying import Origin, Output

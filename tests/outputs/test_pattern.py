@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from caveat.outputs._pattern import Rule
+from caveat.outputs.elimination import Rule
 
 
 def test_every_rule_says_what_it_protects() -> None:

@@ -7,9 +7,8 @@ import pytest
 from tests.refusals import refused
 
 from caveat.errors import CaveatError
-from caveat.outputs.hierarchy import Hierarchy
 from caveat.outputs.primary import PrimaryRules, Reason, contributors_of, primary_cells
-from caveat.outputs.tables import Layout, cells_of
+from caveat.outputs.tables import Hierarchy, Layout, cells_of
 
 TREE = Hierarchy.of(["a", "b", "c"])
 NONE = PrimaryRules(least=None, singles=False)

@@ -8,8 +8,8 @@ from tests.outputs.toys import is_spanned
 from tests.refusals import refused
 
 from caveat import Table
-from caveat.outputs._pattern import Rule
 from caveat.outputs.audit import insiders
+from caveat.outputs.elimination import Rule
 from caveat.outputs.primary import PrimaryRules, primary_cells
 from caveat.outputs.publication import inner_cells, publish
 from caveat.outputs.tables import Layout

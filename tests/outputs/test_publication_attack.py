@@ -8,7 +8,7 @@ from tests.refusals import refused
 
 from caveat.outputs.primary import PrimaryRules
 from caveat.outputs.publication import inner_cells, publish
-from caveat.outputs.publication_attack import attack_publication, told_by
+from caveat.outputs.reconstruction import attack_publication, told_by
 from caveat.outputs.tables import Layout
 from caveat.table import Table
 

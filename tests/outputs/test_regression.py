@@ -11,9 +11,8 @@ import statsmodels.formula.api as smf
 from tests.refusals import refused
 
 from caveat.outputs.checking import check_model, check_table
-from caveat.outputs.finding import Checked
-from caveat.outputs.regression import Regression
-from caveat.outputs.statbarns import Rules, Verdict
+from caveat.outputs.output_table import Regression
+from caveat.outputs.statbarns import Checked, Rules, Verdict
 
 
 def rules_of(found: Checked) -> dict[str, Verdict]:

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from caveat.errors import CaveatError
-from caveat.outputs.replication import replication
+from caveat.outputs.plan_risk import replication
 from caveat.protect import stochastic_round
 from caveat.table import Table
 

@@ -8,7 +8,7 @@ from tests.outputs.test_tables import two_tables
 from tests.outputs.toys import two_way
 
 from caveat.errors import CaveatError
-from caveat.outputs.rounding import controlled, perturbations, perturbed, record_keys
+from caveat.outputs.primary import controlled, perturbations, perturbed, record_keys
 
 
 def test_controlled_rounding_adds_up_and_stays_near() -> None:

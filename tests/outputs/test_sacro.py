@@ -11,9 +11,8 @@ import pytest
 from jsonschema import Draft202012Validator
 from tests.refusals import refused
 
-from caveat.outputs.checking import check_files
+from caveat.outputs.checking import STATUS, check_files, check_names, results, schema, write_results
 from caveat.outputs.output_table import Described
-from caveat.outputs.sacro import STATUS, check_names, results, schema, write_results
 from caveat.outputs.statbarns import Verdict
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

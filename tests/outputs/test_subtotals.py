@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from caveat.outputs.subtotals import path_of, subtotals_of
+from caveat.outputs.hidden_cells import path_of, subtotals_of
 
 NAN = float("nan")
 TOTAL = frozenset({"total"})

@@ -9,7 +9,7 @@ from tests.refusals import refused
 
 from caveat.outputs.checking import check_table
 from caveat.outputs.statbarns import Rules, Verdict
-from caveat.outputs.survival import is_survival, survival_barns
+from caveat.outputs.table_rules import is_survival, survival_barns
 from caveat.table import Table
 
 AT_RISK = np.array([200, 180, 150, 100])

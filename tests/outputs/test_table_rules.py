@@ -7,9 +7,8 @@ import pytest
 
 from caveat.errors import CaveatError
 from caveat.outputs.checking import check_table
-from caveat.outputs.finding import Checked
 from caveat.outputs.output_table import Described
-from caveat.outputs.statbarns import Rules, Verdict
+from caveat.outputs.statbarns import Checked, Rules, Verdict
 from caveat.outputs.table_rules import dominates
 
 

@@ -7,8 +7,7 @@ import pytest
 from tests.refusals import refused
 
 from caveat.errors import CaveatError
-from caveat.outputs.hierarchy import Hierarchy
-from caveat.outputs.tables import Layout, cells_of, check_published, check_totals
+from caveat.outputs.tables import Hierarchy, Layout, cells_of, check_published, check_totals
 
 SEX = Hierarchy.of(["f", "m"])
 PLACE = Hierarchy.of(["n1", "n2", "s1"], {"n1": "north", "n2": "north", "s1": "south"})

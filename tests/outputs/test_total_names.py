@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from caveat.outputs.hidden_cells import totals_of
 from caveat.outputs.statbarns import Rules
-from caveat.outputs.total_names import totals_of
 
 NAN = float("nan")
 NAMES = Rules().totals

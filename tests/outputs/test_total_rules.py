@@ -5,8 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from caveat.outputs.checking import check_table
-from caveat.outputs.finding import Checked
-from caveat.outputs.statbarns import Rules, Verdict
+from caveat.outputs.statbarns import Checked, Rules, Verdict
 
 
 def check(rules: Rules | None = None, **columns: list[object]) -> Checked:

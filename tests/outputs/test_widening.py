@@ -7,12 +7,11 @@ import pytest
 from tests.outputs.test_publication import LAYOUTS, people
 
 from caveat import Table
-from caveat.outputs._pattern import Rule
 from caveat.outputs.audit import bounds, recoverable, too_narrow
+from caveat.outputs.elimination import Rule
 from caveat.outputs.primary import PrimaryRules
-from caveat.outputs.publication import inner_cells, publish
+from caveat.outputs.publication import inner_cells, publish, widen
 from caveat.outputs.tables import Layout
-from caveat.outputs.widening import widen
 
 MATRIX = np.array([[1, 0, 0, 1, 0], [0, 1, 0, 1, 1], [0, 0, 1, 0, 1]])
 VALUES = np.array([100, 1, 1]) @ MATRIX

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from caveat.outputs.written_cells import bound_of, decimal_of, number_of
+from caveat.outputs.cell_numbers import bound_of, decimal_of, number_of
 
 
 @pytest.mark.parametrize(

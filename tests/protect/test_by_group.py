@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.refusals import refused
 
-from caveat.protect.by_group import burdens, odds_ratios
+from caveat.protect.record import burdens, odds_ratios
 from caveat.table import Column, Kind, Missing, Table
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.refusals import refused
 
 from caveat.protect.lattice import Lattice, Levels
-from caveat.protect.robin_hood import (
+from caveat.protect.levels import (
     attempts,
     choose_masked,
     effective_k,

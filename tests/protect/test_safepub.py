@@ -15,8 +15,16 @@ from scipy.stats import beta as beta_distribution
 from scipy.stats import binom, chisquare
 from tests.refusals import refused
 
-from caveat.protect.lattice import HIDDEN, Lattice, Levels
-from caveat.protect.safepub import beta_max, delta_of, promise_for, safepub, smallest_k
+from caveat.protect.lattice import (
+    HIDDEN,
+    Lattice,
+    Levels,
+    beta_max,
+    delta_of,
+    promise_for,
+    safepub,
+    smallest_k,
+)
 from caveat.table import Table, read
 
 MODULE = sys.modules[safepub.__module__]

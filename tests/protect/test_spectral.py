@@ -10,7 +10,7 @@ from tests.refusals import refused
 from caveat.protect import (
     spectral,
 )
-from caveat.protect.spectral import disturb
+from caveat.protect.numbers import disturb
 from caveat.table import Table
 
 

@@ -10,10 +10,22 @@ import pytest
 
 from caveat.errors import CaveatError
 from caveat.generators import generator_of
-from caveat.studies import baseline_generators as study
-from caveat.studies.attribute_baseline import CASES, load_data, releases, unmatched
-from caveat.studies.baseline_generators import RIVALS, CapCase, Rival, cap_grid, cap_scores, made_by
-from caveat.studies.printed_baseline import CAP, off, signed
+from caveat.studies import attribute_baseline as study
+from caveat.studies.attribute_baseline import (
+    CAP,
+    CASES,
+    RIVALS,
+    CapCase,
+    Rival,
+    cap_grid,
+    cap_scores,
+    load_data,
+    made_by,
+    off,
+    releases,
+    signed,
+    unmatched,
+)
 from caveat.table import Kind, Table
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from caveat.studies._bayes_network import BINS, bins_of, classes_of, grow, network_copy
+from caveat.studies.outliers import BINS, bins_of, classes_of, grow, network_copy
 
 
 def frame(n: int = 4000) -> pl.DataFrame:

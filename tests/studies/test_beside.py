@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from caveat.studies._beside import beside
-from caveat.studies.study import Number
+from caveat.studies.study import Number, beside
 
 
 def test_numbers_stand_beside_the_printed_ones() -> None:

@@ -11,10 +11,10 @@ from caveat.attack.worlds import Worlds
 from caveat.cli import app
 from caveat.datasets import buyer_beware
 from caveat.errors import CaveatError
-from caveat.studies import STUDIES, _charts
+from caveat.studies import STUDIES
 from caveat.studies import buyer_beware as study
-from caveat.studies._charts import CELLS
-from caveat.studies.study import Output
+from caveat.studies import study as pictures
+from caveat.studies.study import CELLS, Output
 from caveat.table import read
 
 
@@ -98,8 +98,8 @@ def test_the_two_new_pictures(tmp_path):
     counts = np.array([60] * 15 + [1])
     output = Output(tmp_path / "new")
     output.check(["margins", "sensitivity"])
-    output.save(_charts.margins(counts), "margins")
-    output.save(_charts.sensitivity({"minbucket 5": [counts, counts]}), "sensitivity")
+    output.save(pictures.margins(counts), "margins")
+    output.save(pictures.sensitivity({"minbucket 5": [counts, counts]}), "sensitivity")
     assert len(output.saved) == 6
     assert "1111 in 1 to 1 records" in (tmp_path / "new" / "sensitivity.html").read_text()
 
@@ -108,7 +108,7 @@ def test_pictures_are_whole_and_not_overwritten(tmp_path):
     output = Output(tmp_path / "new")
     output.check(["chart"])
     counts = np.array([[[60] * 15 + [1]] * 3] * 16)
-    output.save(_charts.worlds(counts, list(counts[0])), "chart")
+    output.save(pictures.worlds(counts, list(counts[0])), "chart")
     assert [path.suffix for path in output.saved] == [".html", ".svg", ".png"]
     assert (tmp_path / "new" / "chart.png").read_bytes()[:4] == b"\x89PNG"
     text = (tmp_path / "new" / "chart.html").read_text()

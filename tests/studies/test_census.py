@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from caveat.studies import STUDIES
-from caveat.studies.census import SOLUTION, People, block, matched, people, run
+from caveat.studies.census import SOLUTION, People, block, matched, people, run_census
 from caveat.studies.study import Output
 
 
 @pytest.fixture(scope="module")
 def result():
-    return run(Output(), blocks=2_000)
+    return run_census(Output(), blocks=2_000)
 
 
 def test_the_printed_block(result):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from caveat.studies.distance_filter import run
+from caveat.studies.settings import run_distance_filter
 from caveat.studies.study import Output
 
 
 def test_the_pipeline_from_end_to_end():
-    steps, by_target = run(Output()).grids
+    steps, by_target = run_distance_filter(Output()).grids
     rows = {row[0]: dict(zip(steps.header, row, strict=True)) for row in steps.rows}
     assert list(rows) == ["shuffled", "synthesis", "filter", "noise", "printed"]
     assert 20 < float(rows["filter"]["removed"].rstrip(" %")) < 90
@@ -26,7 +26,7 @@ def test_the_pipeline_from_end_to_end():
 
 
 def test_sd2011_meets_both_limits_of_the_paper(shared):
-    steps, _ = run(Output(), shared / "data").grids
+    steps, _ = run_distance_filter(Output(), shared / "data").grids
     rows = {row[0]: dict(zip(steps.header, row, strict=True)) for row in steps.rows}
     assert float(rows["noise"]["GTCAP"]) < 0.2
     assert float(rows["noise"]["ECAP"]) <= 0.2

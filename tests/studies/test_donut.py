@@ -7,7 +7,7 @@ import pytest
 
 from caveat.risk.places import CRITICAL, TOLERABLE
 from caveat.studies import STUDIES
-from caveat.studies.donut import PRINTED_K, PRINTED_RATIO, RINGS, _formulas, anonymity, city
+from caveat.studies.settings import PRINTED_K, PRINTED_RATIO, RINGS, _formulas, anonymity, city
 from caveat.utility.patterns import nearest_neighbours
 
 

@@ -11,7 +11,8 @@ from scipy.stats import gamma, kstest
 
 from caveat.seeds import rng_of
 from caveat.studies import STUDIES
-from caveat.studies.dp_quantiles import (
+from caveat.studies.study import Output
+from caveat.studies.weights import (
     KERNELS,
     REFERENCE,
     SIMULATIONS,
@@ -20,10 +21,9 @@ from caveat.studies.dp_quantiles import (
     fit,
     perturbation,
     ridge_for,
-    run,
+    run_dp_quantiles,
     smoothed_loss,
 )
-from caveat.studies.study import Output
 
 
 def at(z: float) -> np.ndarray:
@@ -125,7 +125,7 @@ def test_the_errors_are_those_of_another_implementation() -> None:
 
 
 def test_the_study_says_what_was_wrong() -> None:
-    found = run(Output(), runs=20)
+    found = run_dp_quantiles(Output(), runs=20)
     assert [len(grid.rows) for grid in found.grids] == [5, 6, 6, 6, 6]
     first = found.grids[1]
     assert first.header[:3] == ("quantile", "truth", "zero")

@@ -7,8 +7,8 @@ import pytest
 import statsmodels.api as sm
 
 from caveat.generators import Drafted, generator_of
-from caveat.studies import drafts
-from caveat.studies.drafts import (
+from caveat.studies import census as study
+from caveat.studies.census import (
     KEYS,
     PARTS,
     PRINTED,
@@ -20,7 +20,7 @@ from caveat.studies.drafts import (
     coefficients_of,
     conditional,
     error,
-    people,
+    people_to_draft,
     shares_of,
     tcap,
 )
@@ -51,13 +51,13 @@ def test_the_coefficients_are_those_that_statsmodels_finds() -> None:
 def test_two_tables_and_the_model_at_once() -> None:
     table = draft(census(tables=True)).table
     assert error(coefficients_of(table), PRINTED) <= 0.0006
-    assert conditional(table, "TENURE", drafts.BY_TENURE) == 0
-    assert conditional(table, "ETHGROUP", drafts.BY_ETHGROUP) == 0
+    assert conditional(table, "TENURE", study.BY_TENURE) == 0
+    assert conditional(table, "ETHGROUP", study.BY_ETHGROUP) == 0
 
 
 def test_the_draft_tells_what_the_model_tells_and_no_more() -> None:
     """Table 10: .733 of the original, .719 of people who were not in it, .777 by CART, .502."""
-    original, holdout = people(1), people(2)
+    original, holdout = people_to_draft(1), people_to_draft(2)
     own = coefficients_of(original)
     (made,) = Drafted(census(own, shares_of(original))).fit(original, 1).sample()
     (general,) = generator_of("cart").fit(original, 1).sample()
@@ -81,7 +81,7 @@ def test_baselines_follow_from_the_printed_shares() -> None:
     assert found == pytest.approx(printed, abs=0.001)
     falling = np.arange(46, 0, -1) / 1081
     assert (falling**2).sum() == pytest.approx(0.029, abs=0.0005)
-    assert tuple(people(1, 50).names) == ("AREAP", "AGE", *KEYS[2:], "CARS")
+    assert tuple(people_to_draft(1, 50).names) == ("AREAP", "AGE", *KEYS[2:], "CARS")
 
 
 def test_sums_and_equalities_always_hold() -> None:
@@ -98,8 +98,8 @@ def test_sums_and_equalities_always_hold() -> None:
 
 
 def test_every_number_has_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drafts, "RUNS", drafts.RUNS[:1])
-    found = drafts.run(Output(), None)
+    monkeypatch.setattr(study, "RUNS", study.RUNS[:1])
+    found = study.run_drafts(Output(), None)
     assert len(found.grids) == 4
     assert "within" in found.grids[-1].note
     assert len(found.numbers) == 1 + 3 + 13 + 4

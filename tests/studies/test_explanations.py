@@ -7,14 +7,14 @@ import pytest
 
 from caveat.seeds import rng_of
 from caveat.studies import STUDIES
-from caveat.studies.explanations import (
+from caveat.studies.node_injection import (
     EXAMPLE,
     ROWS,
     SHAPLEY,
     grown,
     linear,
     predict,
-    run,
+    run_explanations,
     shapley,
 )
 from caveat.studies.study import Output
@@ -22,7 +22,7 @@ from caveat.studies.study import Output
 
 @pytest.fixture(scope="module")
 def result():
-    return run(Output())
+    return run_explanations(Output())
 
 
 def test_shapley_values_of_a_linear_model_are_those_of_table_2():

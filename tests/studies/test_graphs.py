@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import kstest
 
 from caveat.seeds import rng_of
-from caveat.studies._graphs import (
+from caveat.studies.node_injection import (
     Graph,
     lap_graph,
     normalised,

@@ -10,7 +10,7 @@ import pytest
 from caveat.attack import attributes
 from caveat.datasets import survey
 from caveat.studies import STUDIES
-from caveat.studies.guarded import GENERATORS, SD2011, SURVEY, last_record, outcome
+from caveat.studies.promise import GENERATORS, SD2011, SURVEY, last_record, outcome
 from caveat.synthesis import Synthesizer
 from caveat.table import read
 

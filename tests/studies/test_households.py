@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.refusals import refused
 
-from caveat.studies import households
+from caveat.studies import relational
 from caveat.studies.study import Output
 from caveat.table import Table
 
@@ -22,29 +22,29 @@ PEOPLE = Table.from_frame(
 
 
 def test_what_is_counted_in_a_population():
-    found = households.figures(PEOPLE, PEOPLE["region"])
+    found = relational.figures(PEOPLE, PEOPLE["region"])
     assert (found.households, found.children_only, found.mixed) == (4, 1, 1)
     # region by age (under 18, 35, 50, 65, older) by sex (women, men)
     assert found.cells.reshape(2, 5, 2)[0].tolist() == [[0, 1], [0, 0], [1, 1], [0, 0], [0, 0]]
 
 
 def test_errors_are_those_of_the_paper():
-    truth = households.Figures(100, 0, 50, np.array([10.0, 0.0, 40.0]))
-    made = households.Figures(99, 3, 51, np.array([11.0, 5.0, 38.0]))
+    truth = relational.Figures(100, 0, 50, np.array([10.0, 0.0, 40.0]))
+    made = relational.Figures(99, 3, 51, np.array([11.0, 5.0, 38.0]))
     assert made.errors(truth) == pytest.approx((-1.0, 3, 2.0, 7.5))
 
 
-@pytest.mark.parametrize("design", households.DESIGNS)
+@pytest.mark.parametrize("design", relational.DESIGNS)
 def test_weights_of_a_design_stand_for_all_households(design, monkeypatch):
-    monkeypatch.setattr(households, "SIZE", 2)
-    sample = households.draw_sample(PEOPLE, design, np.random.default_rng(0))
+    monkeypatch.setattr(relational, "SIZE", 2)
+    sample = relational.draw_sample(PEOPLE, design, np.random.default_rng(0))
     first = np.unique(sample["hid"].codes, return_index=True)[1]
     assert sample["weight"].cell_numbers[first].sum() == 4
     assert len(first) == 2
 
 
 def test_what_is_known_of_the_population():
-    homes, persons = households.known(PEOPLE)
+    homes, persons = relational.known(PEOPLE)
     assert homes == {"region": ["N", "S"], "groups": [2, 2]}
     assert sum(persons["count"]) == 6
     assert persons["region"] == ["N", "N", "N", "S", "S"]
@@ -52,4 +52,4 @@ def test_what_is_known_of_the_population():
 
 def test_the_study_needs_its_data(tmp_path):
     with refused("study.file.absent"):
-        households.run(Output(None), tmp_path)
+        relational.run_households(Output(None), tmp_path)

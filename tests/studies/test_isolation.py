@@ -9,13 +9,13 @@ import pytest
 
 from caveat.risk.isolation import count_gain
 from caveat.seeds import rng_of
-from caveat.studies import STUDIES, isolation
+from caveat.studies import STUDIES, outliers
 from caveat.studies.study import Output
 
 
 @pytest.fixture(scope="module")
 def found():
-    return isolation.run(Output(None), people=800, fresh=6)
+    return outliers.run_isolation(Output(None), people=800, fresh=6)
 
 
 def test_the_numbers_of_the_paper(found) -> None:
@@ -31,14 +31,14 @@ def test_the_numbers_of_the_paper(found) -> None:
 
 
 def test_guesses_and_partitions() -> None:
-    assert isolation.guesses_for(0.95) == pytest.approx(19.496, abs=5e-4)
-    assert isolation.guesses_for(0.99) == pytest.approx(99.499, abs=5e-4)
+    assert outliers.guesses_for(0.95) == pytest.approx(19.496, abs=5e-4)
+    assert outliers.guesses_for(0.99) == pytest.approx(99.499, abs=5e-4)
     n = 10**6
-    assert isolation.partition_bound(0.25, n, n) / n == pytest.approx(
+    assert outliers.partition_bound(0.25, n, n) / n == pytest.approx(
         3 / 8 * min(math.exp(-0.5), 3 * math.exp(-1.5)), abs=1e-6
     )
     # More guesses than records: 3/8 k n / k, and the chance to be alone goes to 1.
-    assert isolation.partition_bound(0.25, 1000 * n, n) / n == pytest.approx(3 / 8, abs=1e-3)
+    assert outliers.partition_bound(0.25, 1000 * n, n) / n == pytest.approx(3 / 8, abs=1e-3)
 
 
 def test_the_fullest_bin_is_not_as_full_as_printed(found) -> None:
@@ -64,7 +64,7 @@ def test_simulations_meet_the_formulas(found) -> None:
 
 
 def test_a_count_helps_as_the_formula_says() -> None:
-    ratio, error, formula = isolation.simulated_gain(1 / 500, 500, 100_000, rng_of(9))
+    ratio, error, formula = outliers.simulated_gain(1 / 500, 500, 100_000, rng_of(9))
     assert abs(ratio - formula) < 4 * error + 0.02  # the formula is averaged over 2,000 counts
 
 
@@ -80,7 +80,7 @@ def test_other_people_give_no_gain_and_independent_keys_claim_one(found) -> None
 
 
 def test_alone_in_a_cell() -> None:
-    mean, error = isolation.isolated_by_chance(np.full(10, 0.1), 5, 5000, rng_of(1))
+    mean, error = outliers.isolated_by_chance(np.full(10, 0.1), 5, 5000, rng_of(1))
     assert abs(mean - 5 * 0.9**4) < 4 * error
 
 

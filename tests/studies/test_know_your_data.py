@@ -9,24 +9,24 @@ import polars as pl
 import pytest
 from tests.refusals import refused
 
-from caveat.studies import STUDIES, know_your_data
-from caveat.studies.know_your_data import (
+from caveat.studies import STUDIES, buyer_beware
+from caveat.studies.buyer_beware import (
     GROUPS,
     SECONDS,
     TOLD,
+    cleaned,
     expected_mismatch,
     mismatch,
     states,
     versions,
 )
 from caveat.studies.study import Output
-from caveat.studies.three_generators import cleaned
 from caveat.table import Table, read
 
 
 @pytest.fixture(scope="module")
 def found(shared):
-    return know_your_data.run(Output(None), shared / "data", copies=2)
+    return buyer_beware.run_know_your_data(Output(None), shared / "data", copies=2)
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ from caveat.studies.language_models import (
     forests,
     halves,
     load,
-    run,
+    run_language_models,
     score,
 )
 from caveat.studies.study import Output
@@ -87,7 +87,7 @@ def test_fresh_people_are_identifiable_by_half(pima):
 @needs_package
 def test_trees_stand_in_the_same_tables(monkeypatch):
     monkeypatch.setitem(SETS, "AB", replace(SETS["AB"], file=""))  # two files are enough
-    result = run(Output(), splits=2, copies=1)
+    result = run_language_models(Output(), splits=2, copies=1)
     numbers = {n.what: n for n in result.numbers}
     assert len(numbers) == 9 + 9 + 4 + 1
     assert [n.printed for n in result.numbers[:9]] == list(ORIGINAL.values())
@@ -110,7 +110,7 @@ def test_trees_stand_in_the_same_tables(monkeypatch):
 
 def test_nothing_at_hand(monkeypatch, tmp_path):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    result = run(Output(), tmp_path)
+    result = run_language_models(Output(), tmp_path)
     assert len(result.grids) == 1
     assert all(number.ours is None for number in result.numbers)
     assert "Abalone needs caveat[studies]" in result.remarks

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from caveat.protect.pram import epsilon0, pram_matrix
+from caveat.protect.levels import epsilon0, pram_matrix
 from caveat.seeds import rng_of
-from caveat.studies.leaf_merge import (
+from caveat.studies.language_models import (
     ADULT,
     BINS,
     LEVELS,
@@ -21,7 +21,7 @@ from caveat.studies.leaf_merge import (
     federation,
     majority,
     merge,
-    run,
+    run_leaf_merge,
     short_form,
     simulated,
     walk,
@@ -38,7 +38,7 @@ trees = st.recursive(
 
 @pytest.fixture(scope="module")
 def result():
-    return run(Output())
+    return run_leaf_merge(Output())
 
 
 @settings(max_examples=150, deadline=None)

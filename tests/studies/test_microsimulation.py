@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from caveat.studies.microsimulation import STUDY, K, deaths, town
+from caveat.studies.census import MICROSIMULATION_STUDY, K, deaths, town
 from caveat.studies.study import Output
 
 
@@ -28,7 +28,7 @@ def test_no_small_count_is_shown_and_the_mean_stays():
 
 
 def test_the_study():
-    result = STUDY.run(Output(), None)
+    result = MICROSIMULATION_STUDY.run(Output(), None)
     classes, small, risk = result.numbers
     assert (classes.ours, small.ours, risk.ours) == (192, 0, None)
     (remark,) = result.remarks

@@ -7,14 +7,20 @@ import pytest
 
 from caveat.seeds import rng_of
 from caveat.studies import STUDIES
-from caveat.studies._graphs import random_network
-from caveat.studies.node_injection import STRATEGIES, injection, run, small, stolen
+from caveat.studies.node_injection import (
+    STRATEGIES,
+    injection,
+    random_network,
+    run_node_injection,
+    small,
+    stolen,
+)
 from caveat.studies.study import Output
 
 
 @pytest.fixture(scope="module")
 def result():
-    return run(Output(), sizes=(300, 700, 60, 3), asked=100)
+    return run_node_injection(Output(), sizes=(300, 700, 60, 3), asked=100)
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)

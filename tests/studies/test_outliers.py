@@ -25,7 +25,7 @@ from caveat.table import Table, write
 
 @pytest.fixture(scope="module")
 def found():
-    return outliers.run(Output(None), rows=4000)
+    return outliers.run_outliers(Output(None), rows=4000)
 
 
 @pytest.mark.parametrize(("offset", "scale"), [(5, 5), (1000, 1000)])
@@ -104,9 +104,9 @@ def test_the_public_file_is_used_if_it_is_there(tmp_path) -> None:
     frame = table.to_frame("pandas")
     frame.loc[:9, "loan_int_rate"] = None
     write(Table.from_frame(frame), tmp_path / "credit_risk_dataset.csv")
-    result = outliers.run(Output(None), tmp_path)
+    result = outliers.run_outliers(Output(None), tmp_path)
     assert result.grids[0].title.startswith("Outliers of 472 records")
     assert "other people" not in [row[0] for row in result.grids[0].rows]
     assert "stand-in" not in " ".join(result.remarks)
-    assert STUDIES["outliers"].run is outliers.run
+    assert STUDIES["outliers"].run is outliers.run_outliers
     assert set(NUMBERS) < set(KEYS)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from caveat.attack.ordinary.classifiers import CLASSIFIERS
-from caveat.studies.attribute_baseline import CASES
-from caveat.studies.printed_baseline import ACCURACY, CAP, UNMATCHED
+from caveat.studies.attribute_baseline import ACCURACY, CAP, CASES, UNMATCHED
 
 ROWS = ["Original", "DS 0", "DS 0.1", "DV", "SP"]
 

@@ -10,7 +10,15 @@ import numpy as np
 from caveat.attack.membership import MembershipTest
 from caveat.datasets import survey
 from caveat.studies import STUDIES
-from caveat.studies.promise import SURVEY, Loss, _grid, _together, declared_as_in, losses, picture
+from caveat.studies.promise import (
+    PROMISE_SURVEY,
+    Loss,
+    _grid_promise,
+    _together,
+    declared_as_in,
+    losses,
+    picture,
+)
 from caveat.table import Table
 
 
@@ -18,7 +26,7 @@ def test_nobody_can_prove_more_than_is_claimed():
     """Measured at ε = 1 and 10: largest log ratio 0.5 and 3, proven 0 and 1."""
     names = ["sex", "age", "education"]
     original = survey(rows=300).select(names)
-    declared = {name: SURVEY[name] for name in names}
+    declared = {name: PROMISE_SURVEY[name] for name in names}
     small, large = losses(original, declared, (1.0, 10.0), releases=2, records=2, simulations=25)
     for found in (small, large):
         assert len(found.largest) == 2
@@ -53,7 +61,7 @@ def test_a_declaration_as_in_a_public_file_by_hand():
 
 def test_the_table_and_the_picture():
     found = [Loss(1.0, (0.4, 0.6), 0.0), Loss(3.0, (1.0, 1.0), 0.5)]
-    grid = _grid("survey", found)
+    grid = _grid_promise("survey", found)
     assert grid.rows == (("1", "0.500", "0.600", "0.000"), ("3", "1.000", "1.000", "0.500"))
     text = json.dumps(picture({"survey": found}).to_dict())
     drawn = [float(value) for value in re.findall(r'"loss": ([0-9.]+)', text)]

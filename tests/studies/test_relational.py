@@ -15,7 +15,7 @@ ROWS = 6_000
 
 @pytest.fixture(scope="module")
 def result():
-    return relational.run(Output(None), rows=ROWS)
+    return relational.run_relational(Output(None), rows=ROWS)
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ def test_the_tables_of_the_study(monkeypatch):
     monkeypatch.setattr(study, "LEAVES", (5, 200))
     monkeypatch.setattr(study, "SEEDS", 2)
     monkeypatch.setattr(study, "settings", lambda keys, target: few)
-    found = study.run(Output())
+    found = study.run_settings(Output())
     leaves, settings = found.grids
     fresh = {row[0]: float(row[1].split(" ")[0]) for row in leaves.rows}
     assert fresh["5"] < fresh["200"]  # larger leaves make more combinations that nobody has

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from caveat.protect.microaggregation import mdav
-from caveat.studies import STUDIES, smart_meter
-from caveat.studies.smart_meter import PRINTED, SIZES, STAND_INS, insider, sensitive_cells
+from caveat.protect.numbers import mdav
+from caveat.studies import STUDIES, spectral
+from caveat.studies.spectral import PRINTED, SIZES, STAND_INS, insider, sensitive_cells
 from caveat.studies.study import Output
 
 
 @pytest.fixture(scope="module")
 def found():
-    return smart_meter.run(Output(None))
+    return spectral.run_smart_meter(Output(None))
 
 
 def test_cells_are_48_times_the_groups() -> None:
@@ -85,4 +85,4 @@ def test_insiders_find_their_group_mostly(found) -> None:
     assert share > 0.5
     assert by_name["readings of the other known exactly in groups of two"].ours == 1.0
     assert len(found.numbers) == 96 + 2
-    assert STUDIES["smart-meter"].run is smart_meter.run
+    assert STUDIES["smart-meter"].run is spectral.run_smart_meter

@@ -55,7 +55,7 @@ def test_equal_variances_break_them() -> None:
 
 
 def test_the_study_lists_its_numbers() -> None:
-    found = spectral.run(Output(None), sets=12, many=60)
+    found = spectral.run_spectral(Output(None), sets=12, many=60)
     by_name = {number.what: number for number in found.numbers}
     assert len(found.numbers) == 12 + 27
     assert by_name["P: efficiency of the mean, per cent"].ours == pytest.approx(100)
@@ -64,4 +64,4 @@ def test_the_study_lists_its_numbers() -> None:
     assert by_name["O: seconds for 1,000 records, p = 6"].ours < 2.44
     assert by_name["J: mean distance to the nearest record, p = 2, n = 100"].printed == 0.193
     assert [len(grid.rows) for grid in found.grids] == [12, 9, 9, 16]
-    assert STUDIES["spectral"].run is spectral.run
+    assert STUDIES["spectral"].run is spectral.run_spectral

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from caveat.studies import tables_risk as study
+from caveat.studies import promise as study
 from caveat.studies.study import Output
 from caveat.table import read
 
 
 def test_there_are_21_settings_and_columns_that_stay():
-    every = dict(study.settings(study.SD2011))
+    every = dict(study.settings(study.SD2011_TABLES))
     assert len(every) == 21
     options = every["leaf 5, 7 predictors"]
     assert options["given"] == ("sex", "agegr", "edu", "region", "placesize")
@@ -23,8 +23,10 @@ def test_the_tables_of_the_study(monkeypatch):
     monkeypatch.setattr(study, "LEAVES", (1, 20, 200))
     monkeypatch.setattr(study, "PREDICTORS", (5,))
     monkeypatch.setattr(study, "COPIES", 1)
-    monkeypatch.setattr(study, "SURVEY", study.SURVEY._replace(levels=((), ("region",))))
-    found = study.run(Output())
+    monkeypatch.setattr(
+        study, "SURVEY_TABLES", study.SURVEY_TABLES._replace(levels=((), ("region",)))
+    )
+    found = study.run_tables_risk(Output())
     by_size, by_setting = found.grids
     assert [row[0] for row in by_setting.rows] == [
         "leaf 1, 5 predictors", "leaf 20, 5 predictors", "leaf 200, 5 predictors"
@@ -39,7 +41,7 @@ def test_the_tables_of_the_study(monkeypatch):
 
 def test_tcap_ratio_follows_the_risk_of_tables_of_small_places(shared):
     """Near 1 over 21 settings; with the most extreme one left out too."""
-    variables = study.SD2011._replace(levels=(("region", "placesize"),))
+    variables = study.SD2011_TABLES._replace(levels=(("region", "placesize"),))
     columns = [*variables.fixed, *variables.synthesised]
     original = read(shared / "data" / "sd2011.csv").select(columns)
     every = {

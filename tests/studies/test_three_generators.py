@@ -7,7 +7,7 @@ import pytest
 from tests.refusals import refused
 
 from caveat.errors import CaveatError
-from caveat.studies import STUDIES, baseline_generators, three_generators
+from caveat.studies import STUDIES, attribute_baseline, buyer_beware
 from caveat.studies.study import Output
 from caveat.table import Table, read
 
@@ -22,7 +22,7 @@ def test_cleaned_by_hand():
             "wkabdur": ["-8", "3", None],
         }
     )
-    found = three_generators.cleaned(table)
+    found = buyer_beware.cleaned(table)
     assert found.names == ("income", "wkabdur", "eduspec")
     assert found["income"].is_missing.tolist() == [False, True, False]
     assert found["wkabdur"].is_missing.tolist() == [True, False, True]
@@ -37,9 +37,9 @@ def test_the_row_of_synthpop_is_met(shared, monkeypatch):
             raise CaveatError("it is not installed", where=name, code="test.thing.failed")
         return real(name, settings)
 
-    real = baseline_generators.generator_of
-    monkeypatch.setattr(baseline_generators, "generator_of", only_ours)
-    result = three_generators.run(Output(), shared / "data", seeds=2)
+    real = attribute_baseline.generator_of
+    monkeypatch.setattr(attribute_baseline, "generator_of", only_ours)
+    result = buyer_beware.run_three_generators(Output(), shared / "data", seeds=2)
     rows = {row[0]: row[1:] for row in result.grids[0].rows}
     assert float(rows["synthpop"][0]) == pytest.approx(0.02, abs=0.005)
     assert rows["CTGAN"] == ("", "", "0.16")
@@ -51,7 +51,7 @@ def test_the_row_of_synthpop_is_met(shared, monkeypatch):
 
 
 def test_cleaned_survey_has_33_columns(shared):
-    found = three_generators.cleaned(read(shared / "data" / "sd2011.csv"))
+    found = buyer_beware.cleaned(read(shared / "data" / "sd2011.csv"))
     assert (found.n_rows, len(found.names)) == (5000, 33)
     lacking = found["wkabdur"].is_missing
     assert int(np.sum(lacking)) >= 4875  # -8, "not asked", in 97.5 % of the rows
@@ -59,6 +59,6 @@ def test_cleaned_survey_has_33_columns(shared):
 
 
 def test_without_the_data_it_says_so(tmp_path):
-    assert STUDIES["three-generators"] is three_generators.STUDY
+    assert STUDIES["three-generators"] is buyer_beware.THREE_GENERATORS_STUDY
     with refused("study.file.absent"):
-        three_generators.run(Output(), tmp_path)
+        buyer_beware.run_three_generators(Output(), tmp_path)

@@ -16,7 +16,7 @@ from caveat.studies.weights import (
     coverage,
     expected,
     population,
-    run,
+    run_weights,
 )
 from caveat.synthesis import Synthesizer
 
@@ -111,7 +111,7 @@ def test_half_of_the_variances_are_negative_by_law() -> None:
 
 
 def test_all_rows_of_the_table_are_numbers() -> None:
-    found = run(Output(None), None, repetitions=2)
+    found = run_weights(Output(None), None, repetitions=2)
     assert len(found.numbers) == 4 * 4 * 5 + 4
     assert len(found.grids) == 5
     assert {n.what.split(", ")[2].split(":")[0] for n in found.numbers[:80]} == set(METHODS)

@@ -21,7 +21,7 @@ from caveat.spec.spec import TuneSpec, read_tune
 from caveat.table import Table, write
 from caveat.tuning import Question, Setting, bench, risk_utility_map, settings_of, tune
 from caveat.tuning.bench import Point, Workbench
-from caveat.tuning.map import RiskUtilityMap
+from caveat.tuning.tune import RiskUtilityMap
 
 UNIQUE = 999
 PLAIN = {"method": "cart"}

@@ -14,7 +14,7 @@ from caveat.errors import CaveatError
 from caveat.table.drafts import check_outputs, status
 
 if TYPE_CHECKING:
-    from caveat.outputs.finding import Checked
+    from caveat.outputs.statbarns import Checked
     from caveat.spec.data_entries import OutputRules
 
 __all__ = ["check"]
@@ -79,7 +79,7 @@ def check(
     if ledger is not None:
         check_outputs([ledger], force=True, inputs=inputs)
         inputs.append(ledger)
-    from caveat.outputs.sacro import check_names
+    from caveat.outputs.checking import check_names
     from caveat.release.folder import check_target
     from caveat.spec.data_entries import OutputRules
 
@@ -137,7 +137,7 @@ def _against(
 def _write(
     folder: Path, files: Sequence[Path], checked: Sequence[Checked], inputs: list[Path], force: bool
 ) -> None:
-    from caveat.outputs.sacro import RESULTS, write_results
+    from caveat.outputs.checking import RESULTS, write_results
     from caveat.release.folder import release_folder, write_manifest
     from caveat.table.identifying import Output
 

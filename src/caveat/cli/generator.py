@@ -24,10 +24,9 @@ NAME = Annotated[str, typer.Argument(help="The generator; 'caveat generator list
 @generator_app.command("list")
 def list_generators() -> None:
     """Show all generators: what each is, its licence, and whether it is installed."""
-    from caveat.generators.environments import is_installed
-    from caveat.generators.home import home
-    from caveat.generators.recipes import RECIPES
-    from caveat.generators.reference import REFERENCES
+    from caveat.generators.contract import REFERENCES
+    from caveat.generators.process import home
+    from caveat.generators.registry import RECIPES, is_installed
 
     sheet = Sheet(box=None, padding=(0, 1))
     for head in ("name", "installed", "seeded", "licence", "what it is"):
@@ -61,9 +60,9 @@ def add(
 
     Example: caveat generator add arfpy
     """
-    from caveat.generators import environments
+    from caveat.generators import registry
 
-    folder = environments.add(name, accept_licence=accept_licence, uv=uv, say=console.remark)
+    folder = registry.add(name, accept_licence=accept_licence, uv=uv, say=console.remark)
     console.remark(f"{name}: {folder}")
 
 
@@ -77,8 +76,8 @@ def try_one(
     Example: caveat generator test arfpy
     """
     from caveat.generators import generator_of
-    from caveat.generators.child import Limits
-    from caveat.generators.trial import try_generator
+    from caveat.generators.process import Limits
+    from caveat.generators.registry import try_generator
 
     with console.notes(), console.progress() as bar:
         bar.add_task(f"trying {name}", total=None)
@@ -97,6 +96,6 @@ def try_one(
 @generator_app.command()
 def remove(name: NAME) -> None:
     """Remove the environment of a generator, with all generators that live in it."""
-    from caveat.generators import environments
+    from caveat.generators import registry
 
-    console.remark(f"removed {environments.remove(name)}")
+    console.remark(f"removed {registry.remove(name)}")

@@ -50,7 +50,7 @@ def replication(
     reader = Reader.of(schema)
     check_outputs([json_path], force=force, inputs=reader.inputs)
     tables = [reader.original(original), *(reader.release(path) for path in copies)]
-    from caveat.outputs.replication import replication as audit
+    from caveat.outputs.plan_risk import replication as audit
     from caveat.protect import stochastic_round
     from caveat.seeds import child_seed
 

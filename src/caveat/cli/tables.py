@@ -50,7 +50,7 @@ def tables(
     Example: caveat tables tables.toml --folder published
     """
     if excel:
-        from caveat.outputs.excel import check_excel
+        from caveat.outputs.shown import check_excel
 
         check_excel()
     reader = Reader.of(spec)
@@ -105,8 +105,7 @@ def _write(
     inputs: list[Path],
 ) -> None:
     """Write the folder as a whole; why cells are hidden lies beside it."""
-    from caveat.outputs.excel import write_workbook
-    from caveat.outputs.shown import page
+    from caveat.outputs.shown import page, write_workbook
     from caveat.release.folder import release_folder, write_manifest
 
     with release_folder(folder, force=force, inputs=inputs) as (draft, remarks):
@@ -168,7 +167,7 @@ def _names(told: TablesSpec) -> list[str]:
 
 def _protected(told: TablesSpec, inner: Inner) -> tuple[list[Shown], dict[str, list[Any]] | None]:
     """Return the tables as they are shown, and why cells are hidden."""
-    from caveat.outputs import rounding
+    from caveat.outputs import primary
     from caveat.outputs.publication import publish
     from caveat.outputs.shown import reasons, shown_tables
 
@@ -189,10 +188,10 @@ def _protected(told: TablesSpec, inner: Inner) -> tuple[list[Shown], dict[str, l
 
             values = inner.cells.sums(stochastic_round(inner.amounts, base, seed=seed))
         elif method == "controlled rounding":
-            values = rounding.controlled(inner.cells.matrix, inner.amounts, base)
+            values = primary.controlled(inner.cells.matrix, inner.amounts, base)
         else:
-            keys = rounding.record_keys(len(inner.cells.row_of), seed)
-            values = rounding.perturbed(inner.cells, keys, rounding.perturbations(base))
+            keys = primary.record_keys(len(inner.cells.row_of), seed)
+            values = primary.perturbed(inner.cells, keys, primary.perturbations(base))
         console.out.print(f"{inner.cells.n_cells:,} cells, {method}", markup=False)
         return shown_tables(inner.cells, values, None, rounded=True), None
     earlier = told.earlier(inner)
@@ -279,7 +278,7 @@ def _say_nested(done: Publication) -> None:
 
 def _say_earlier(done: Publication) -> None:
     """Say what an earlier publication has told, which nothing can undo."""
-    from caveat.outputs.earlier import in_words
+    from caveat.outputs.primary import in_words
 
     if not done.settled.tables:
         return

@@ -1,13 +1,9 @@
 """Generators of releases behind one contract: ours, reference generators, and other people's."""
 
-from caveat.generators.child import Limits, Usage
-from caveat.generators.contract import Exact, Fitted, Generator, exact_model
-from caveat.generators.drafted import Drafted
-from caveat.generators.ours import Copy, Setting, settings_of
-from caveat.generators.process import GeneratorError, ProcessGenerator
-from caveat.generators.recipes import RECIPES, Recipe
-from caveat.generators.reference import REFERENCES, Reference
-from caveat.generators.registry import generator_names, generator_of
+from caveat.generators.contract import REFERENCES, Exact, Fitted, Generator, Reference, exact_model
+from caveat.generators.ours import Copy, Drafted, Setting, settings_of
+from caveat.generators.process import GeneratorError, Limits, ProcessGenerator, Usage
+from caveat.generators.registry import RECIPES, Recipe, generator_names, generator_of
 
 __all__ = [
     "RECIPES",

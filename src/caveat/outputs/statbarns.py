@@ -1,32 +1,18 @@
-"""The statbarns: groups of statistics that share their risks, their rules and their remedies.
-
-After Green, Ritchie and White, "The statbarn: a new model for output statistical disclosure
-control". The paper sets no thresholds: those here are the defaults of ACRO, and a file of rules
-replaces them.
-"""
+"""The statbarns: groups of statistics with their rules, and the findings and verdicts on them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING, Any
 
 from caveat.errors import CaveatError, hint
 
-__all__ = [
-    "RULES",
-    "STATBARNS",
-    "Risk",
-    "Rule",
-    "Rules",
-    "Statbarn",
-    "Verdict",
-    "barn_of",
-    "known_barn",
-    "percentile_of",
-    "plain_name",
-]
+if TYPE_CHECKING:
+    from caveat.outputs.differencing import Counts
+
 
 PAPER = "Green, Ritchie and White, The statbarn, section 3.2 and table 1"
 MANUAL = "SACRO guide to statistical output checking, as the paper cites it"
@@ -387,3 +373,158 @@ def percentile_of(name: str) -> float:
     quarters = {"q1": 0.25, "q3": 0.75, "iqr": 0.25, "quartile": 0.25}
     number = re.fullmatch(r"[pq](\d{1,2}(?:\.\d+)?)", plain)
     return quarters.get(plain, float(number[1]) / 100 if number else 0.5)
+
+
+# -------------------------------------------------------------------------------------------------
+# What a check says: findings with a reason and a remedy, and the verdict on an output.
+
+
+Cell = tuple[int, str]
+
+SHOWN = 6  # cells that a reason names; results.json has all of them
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is not safe about an output.
+
+    Parameters
+    ----------
+    rule
+        The rule that it breaks, as results.json names it.
+    verdict
+        How bad it is.
+    reason
+        What was found. It names rows and columns, no value.
+    remedy
+        What can be done.
+    cells
+        The cells of the file that it is about: the row, from 0, and the column.
+    """
+
+    rule: str
+    verdict: Verdict
+    reason: str
+    remedy: str
+    cells: tuple[Cell, ...] = ()
+
+
+@dataclass(frozen=True)
+class Checked:
+    """An output with what was found about it.
+
+    Parameters
+    ----------
+    name
+        The file, or what else it is called.
+    form
+        "table", "regression", "survival table", "evidence", "report", "synthetic table",
+        "manifest", "file of a run" or "custom".
+    barns
+        The names of the statbarns whose rules it was held to.
+    findings
+        What is not safe about it.
+    columns
+        The columns of the file, for the places of cells.
+    counts
+        The counts that it publishes, for the comparison with other outputs; None if there are none.
+    """
+
+    name: str
+    form: str
+    barns: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    columns: tuple[str, ...] = ()
+    counts: Counts | None = field(default=None, repr=False)
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst of what was found; safe if nothing was."""
+        found = [finding.verdict for finding in self.findings]
+        return max(found, key=lambda verdict: verdict.severity, default=Verdict.SAFE)
+
+
+def cells_in_words(cells: Sequence[Cell], *, columns: bool = False) -> str:
+    """Return cells as a reason names them: rows from 1, with columns where they matter.
+
+    Examples
+    --------
+    >>> cells_in_words([(1, "n")]), cells_in_words([(1, "n"), (4, "n"), (5, "n")])
+    ('row 2', 'rows 2, 5 and 6')
+    >>> cells_in_words([(1, "north"), (4, "south")], columns=True)
+    'row 2 of north and row 5 of south'
+    """
+    shown, more = cells[:SHOWN], len(cells) - SHOWN
+    if not columns:
+        parts = [f"{row + 1:,}" for row, _ in shown]
+        start = "row " if len(cells) == 1 else "rows "
+    else:
+        parts, start = [f"row {row + 1:,} of {column}" for row, column in shown], ""
+    if more > 0:
+        parts.append(f"{more:,} more")
+    return start + " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
+
+
+def named_in_words(cells: Sequence[Mapping[str, str]]) -> str:
+    """Return cells by the values of their keys, the first three of them.
+
+    Examples
+    --------
+    >>> named_in_words([{"region": "n", "sex": "f"}, {}])
+    'region n, sex f; all together'
+    """
+    named = [
+        ", ".join(f"{name} {value}" for name, value in cell.items()) or "all together"
+        for cell in cells[:3]
+    ]
+    more = f" and {len(cells) - 3:,} more" if len(cells) > 3 else ""
+    return "; ".join(named) + more
+
+
+# -------------------------------------------------------------------------------------------------
+# The (n, k) and the p % rule: whether few contributors make up so much of a cell that it tells.
+
+
+def few_have_most(total: Any, top: Any, share: float, slack: float = 0) -> Any:
+    """Say whether the n largest contributors have more than the share k of a total.
+
+    Parameters
+    ----------
+    total, top
+        The sum of all contributions and that of the n largest: of one cell, or arrays of many.
+    share
+        The share k.
+    slack
+        By so much, of the total, it may be less. With any slack a share of exactly k is too much.
+
+    Examples
+    --------
+    >>> few_have_most(100, 90, 0.9), few_have_most(100, 90, 0.9, 1e-9)
+    (False, True)
+    """
+    return top > (share - slack) * total
+
+
+def largest_can_be_told(
+    total: Any, largest: Any, two_largest: Any, p: float, slack: float = 0
+) -> Any:
+    """Say whether the rest is less than the share p of the largest.
+
+    The second largest contributor, who knows her own part, can then estimate the largest that well.
+
+    Parameters
+    ----------
+    total, largest, two_largest
+        The sums of all contributions, of the largest and of the two largest: of one cell, or arrays
+        of many.
+    p
+        The share p.
+    slack
+        By so much, of the total, the rest must be less.
+
+    Examples
+    --------
+    >>> largest_can_be_told(100, 60, 95, 0.1), largest_can_be_told(100, 60, 94, 0.1)
+    (True, False)
+    """
+    return total - two_largest < p * largest - slack * total

@@ -1,28 +1,223 @@
-"""The rules on tables: low counts, empty and full cells, totals, dominance, and those of barns."""
+"""The rules on tables: counts, dominance, totals, and those of survival tables."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.discreet import without_values
 from caveat.errors import CaveatError
-from caveat.outputs.dominance import few_have_most, largest_can_be_told
-from caveat.outputs.finding import Finding, cells_in_words
-from caveat.outputs.grid import Grid, lines_of, named_place
-from caveat.outputs.hidden_cells import left_out
-from caveat.outputs.output_table import OutputTable, Statistic
-from caveat.outputs.statbarns import STATBARNS, Rules, Verdict, percentile_of, plain_name
-from caveat.outputs.total_names import totals_of
-from caveat.outputs.total_rules import SLACK, found_in, totals_findings
-
-__all__ = ["dominates", "statistic_findings", "table_findings"]
+from caveat.outputs.cell_numbers import last_place, mostly_numbers, numbers, rounded_to
+from caveat.outputs.hidden_cells import (
+    Computable,
+    Grid,
+    Place,
+    Totals,
+    computable,
+    left_out,
+    lines_of,
+    named_place,
+    totals_of,
+)
+from caveat.outputs.output_table import TIMES, OutputTable, Statistic
+from caveat.outputs.statbarns import (
+    STATBARNS,
+    Finding,
+    Rules,
+    Statbarn,
+    Verdict,
+    cells_in_words,
+    few_have_most,
+    known_barn,
+    largest_can_be_told,
+    named_in_words,
+    percentile_of,
+    plain_name,
+)
+from caveat.table import Table
 
 Floats = NDArray[np.float64]
 Rows = list[int]
+
+HIDE_MORE = "hide a second cell in each row and column with a hidden one, or use caveat tables"
+SLACK = 1e-9  # by so much, of a total, sums of decimal numbers may differ from it
+FEWEST_VALUES = 3  # a hidden cell with fewer values left is nearly known
+
+
+def found_in(
+    table: OutputTable, rows: Sequence[int], rule: str, verdict: Verdict, what: str, remedy: str
+) -> Iterator[Finding]:
+    """Say of rows what was found, if there are any and the verdict is not safe."""
+    if len(rows) and verdict is not Verdict.SAFE:
+        cells = tuple(table.places[row] for row in rows)
+        columns = len({column for _, column in table.places}) > 1
+        yield Finding(
+            rule, verdict, f"{cells_in_words(cells, columns=columns)}: {what}", remedy, cells
+        )
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """Totals beside the sums of their cells.
+
+    Attributes
+    ----------
+    wrong
+        The rows of totals that are other than the sums.
+    told
+        Hidden cells for which a total leaves nothing.
+    beside
+        Whether a total has hidden cells.
+    over
+        Whether a total is less than its cells: its equations are not true.
+    """
+
+    wrong: set[int]
+    told: set[int]
+    beside: bool
+    over: bool
+
+    __repr__ = without_values
+
+
+def totals_findings(
+    table: OutputTable, column: str | None, values: Floats, rules: Rules
+) -> Iterator[Finding]:
+    """Compare totals with the cells that they are of, and see what they tell of hidden ones."""
+    base = table.base if column is None else rounded_to(values)
+    guessed = base and (column is not None or table.rounded is None)
+    slack = base / 2 if base else last_place(values) / 2
+    totals = totals_of(table.cells, values, rules.totals, slack)
+    places = [totals.place(cell) for cell in table.cells]
+    sums = _sums(places, values, slack, totals.parents)
+    found, rested = Computable(), sums.beside
+    if base:  # rounded totals settle nothing
+        rested = bool((rested or totals.doubtful) and guessed)
+    elif not sums.over:
+        found = _audited(table, column, totals, values, slack, rules)
+        told = sums.told.union(found.rows)
+        found, rested = replace(found, rows=tuple(sorted(told))), rested and not found.complete
+    yield from _computed(table, column, found)
+    if totals.doubtful and not base:
+        perhaps = _audited(table, column, totals, values, slack, rules, perhaps=True)
+        yield from _perhaps(table, totals.doubtful, sorted({*perhaps.rows} - {*found.rows}))
+    if rested:
+        yield Finding(
+            "pattern", Verdict.REVIEW,
+            "hidden cells stand beside totals: that none follows from several of them was not "
+            "computed" + (f", as numbers look rounded to {base}" if base else ""),
+            "say rounded = … in [[output]] of the rules: the base, or 1" if base
+            else "make the table with caveat tables, which audits its pattern",
+        )  # fmt: skip
+    yield from found_in(
+        table, sorted(sums.wrong), "totals", Verdict.REVIEW,
+        "the total is not the sum of its cells"
+        + (f", even if numbers are rounded to {base} as they seem to be" if guessed else ""),
+        "check how the table was made: one that is wrong, or has subtotals among its cells, cannot "
+        "be checked",
+    )  # fmt: skip
+
+
+def _sums(
+    places: Sequence[Place], values: Floats, slack: float, parents: Sequence[Mapping[str, str]]
+) -> _Sums:
+    """Compare totals and subtotals with the sums of cells that differ from them in one key."""
+    parts: dict[tuple[int, Place, str | None], Rows] = defaultdict(list)
+    for row, place in enumerate(places):
+        for i, value in enumerate(place):
+            if value is not None:
+                parts[i, place[:i] + place[i + 1 :], parents[i].get(value)].append(row)
+    signed = bool(np.any(values < 0))
+    wrong, told, beside, over = set(), set(), False, False
+    for row, place in enumerate(places):
+        for i, value in enumerate(place):
+            if value is not None and value not in parents[i].values():
+                continue
+            rows = parts.get((i, place[:i] + place[i + 1 :], value), [])
+            hidden = [one for one in rows if math.isnan(values[one])]
+            left = values[row] - np.nansum(values[rows])
+            if not rows or math.isnan(left):
+                continue
+            beside |= bool(hidden)
+            near = slack * (len(rows) + 1) + SLACK * abs(values[row])
+            over |= not signed and left < -near
+            if left < -near or (not hidden and left > near):
+                wrong.add(row)
+            elif not signed and hidden and left <= near:
+                told.update(hidden)
+    return _Sums(wrong, told, beside, over)
+
+
+def _audited(
+    table: OutputTable, column: str | None, totals: Totals, values: Floats, slack: float,
+    rules: Rules, *, perhaps: bool = False,
+) -> Computable:  # fmt: skip
+    """Run the exact audit on the hidden cells of a column."""
+    empty = frozenset(
+        row for row in np.flatnonzero(np.isnan(values)).tolist()
+        if rules.is_structural(table.named(row))
+    )  # fmt: skip
+    places = [totals.path(cell, perhaps=perhaps) for cell in table.cells]
+    grouped = any(totals.parents)
+    found = computable(
+        places, values, slack=slack, known=empty, whole=column is None,
+        limits=table.limits.get(column or table.count_name),
+        few=min(FEWEST_VALUES, rules.threshold - 1), gaps=not grouped,
+    )  # fmt: skip
+    return replace(found, left_out=()) if grouped else found
+
+
+def _perhaps(table: OutputTable, doubtful: Sequence[str], rows: Rows) -> Iterator[Finding]:
+    """Name hidden cells that follow if some values of keys are totals."""
+    if rows:
+        named = " and ".join(f"{value!r}" for value in doubtful[:3])
+        yield Finding(
+            "recomputed", Verdict.REVIEW,
+            f"if {named} is a total, hidden cells can be computed: "
+            + named_in_words([table.named(row) for row in rows]),
+            "see whether it is one; if so, name it in totals = [ … ] of the rules",
+            tuple(table.places[row] for row in rows),
+        )  # fmt: skip
+
+
+def _computed(table: OutputTable, column: str | None, found: Computable) -> Iterator[Finding]:
+    """Name the hidden cells that follow from what is shown, and those that were left out."""
+    bounds = (column or table.count_name) in table.limits
+    of_what = "the totals and bounds" if bounds else "the totals"
+
+    def told(rows: Sequence[int], verdict: Verdict, what: str, remedy: str) -> Iterator[Finding]:
+        if rows:
+            cells = tuple((table.places[row][0], column or table.places[row][1]) for row in rows)
+            named = named_in_words([table.named(row) for row in rows])
+            yield Finding("recomputed", verdict, f"{what}: {named}", remedy, cells)
+
+    yield from told(
+        found.rows, Verdict.REFUSE, f"hidden cells can be computed from {of_what}", HIDE_MORE
+    )
+    yield from told(
+        found.near, Verdict.REVIEW, f"few values are left for hidden cells by {of_what}",
+        f"write a sign instead of a bound; or {HIDE_MORE}",
+    )  # fmt: skip
+    if found.left_out:
+        named = [named_place(table.keys, place) for place in found.left_out]
+        yield Finding(
+            "recomputed",
+            Verdict.REFUSE,
+            f"cells that are left out can be computed from the totals: {named_in_words(named)}",
+            HIDE_MORE,
+        )
+
+
+# -------------------------------------------------------------------------------------------------
+# The rules on tables: low counts, empty and full cells, totals, dominance, and those of barns.
+
 
 COUNTS = STATBARNS["frequencies"]
 AGGREGATES = STATBARNS["linear aggregates"]
@@ -320,3 +515,214 @@ def dominates(
     many = few_have_most(total, top, rules.dominance_share, SLACK)
     near = largest_can_be_told(total, largest[0], sum(largest[:2]), rules.p, SLACK)
     return bool(many), bool(near)
+
+
+# -------------------------------------------------------------------------------------------------
+# Survival tables: who is at risk in a line, who has left since, and what else tells it.
+
+SURVIVAL = STATBARNS["hazard and survival tables"]
+
+ROLES: Mapping[str, tuple[str, ...]] = {
+    "at risk": ("at_risk", "n_risk", "number_at_risk", "n_at_risk"),
+    "events": ("events", "n_events", "n_event", "event", "deaths", "n_deaths", "died"),
+    "counts": ("censored", "n_censored", "n_censor", "censor", "lost", "withdrawn", "entered",
+               "n_entered", "n_enter"),
+    "survival": ("survival", "surv", "s", "km", "kaplan_meier", "survival_probability"),
+    "cumulated": ("cumulative_hazard", "cum_hazard", "cumhaz", "chaz", "nelson_aalen"),
+    "hazard": ("hazard",),
+    "time": ("time", "t", "interval", "start", "end", "stop", "day", "days", "months", "years",
+             "weeks", "follow_up", "from", "to"),
+    "errors": ("se", "std_err", "std_error", "standard_error", "se_survival", "lower", "upper",
+               "low", "high", "conf_low", "conf_high", "ci_low", "ci_high", "lower_ci", "upper_ci"),
+}  # fmt: skip
+"""What columns of survival tables are called."""
+
+
+def _role(name: str) -> str | None:
+    plain = re.sub(r"[\s_.-]+", "_", name.strip().lower())
+    found = next((role for role, names in ROLES.items() if plain in names), None)
+    return "time" if found is None and TIMES.fullmatch(name.strip()) else found
+
+
+def is_survival(table: Table) -> bool:
+    """Whether a column of a table is the number of persons at risk."""
+    return any(_role(name) == "at risk" for name in table.names)
+
+
+@dataclass(frozen=True, eq=False)
+class _Lines:
+    """A survival table: its columns by their roles, and the lines of each group in their order."""
+
+    table: Table
+    at_risk: str
+    roles: Mapping[str, str | None]
+    groups: tuple[NDArray[np.int64], ...]
+
+    __repr__ = without_values
+
+    @classmethod
+    def of(cls, table: Table) -> _Lines:
+        if table.n_rows == 0:
+            raise CaveatError(
+                "the table has no rows", do="check how it was made", code="data.table.empty"
+            )
+        roles = {name: _role(name) for name in table.names}
+        at_risk = next(name for name, role in roles.items() if role == "at risk")
+        return cls(table, at_risk, roles, _groups(table, roles))
+
+    def named(self, *wanted: str) -> list[str]:
+        return [name for name, role in self.roles.items() if role in wanted]
+
+    def values(self, name: str) -> Floats:
+        return numbers(self.table[name], name)
+
+    def counts(self, name: str) -> Floats:
+        values = self.values(name)
+        if np.any(values < 0):
+            row = int(np.flatnonzero(values < 0)[0]) + 1
+            raise CaveatError(
+                "a count is below 0", column=name, row=row, code="outputs.value.range"
+            )
+        return values
+
+    def before(self, values: Floats, first: float) -> Floats:
+        """Return for each line the value of the line before it in its group."""
+        out = np.full(len(values), first)
+        for rows in self.groups:
+            out[rows[1:]] = values[rows[:-1]]
+        return out
+
+
+def _groups(table: Table, roles: Mapping[str, str | None]) -> tuple[NDArray[np.int64], ...]:
+    """Return the lines of each group: times that occur again are of another one."""
+    times = [name for name, role in roles.items() if role == "time"]
+    others = [
+        name for name, role in roles.items()
+        if role is None and known_barn(name) is None and 1 < table[name].n_levels < table.n_rows
+    ]  # fmt: skip
+    chosen: list[str] = []
+    for name in sorted(others, key=lambda name: table[name].kind.is_number):
+        if len(_keys(table, [*times, *chosen])) == table.n_rows:
+            break
+        if times or not table[name].kind.is_number:
+            chosen.append(name)
+    lines: dict[tuple[int, ...], list[int]] = {}
+    for row, key in enumerate(zip(*(table[name].codes.tolist() for name in chosen), strict=True)):
+        lines.setdefault(key, []).append(row)
+    if not chosen:
+        return (np.arange(table.n_rows),)
+    return tuple(np.array(rows) for rows in lines.values())
+
+
+def _keys(table: Table, names: list[str]) -> set[tuple[int, ...]]:
+    return set(zip(*(table[name].codes.tolist() for name in names), strict=True))
+
+
+def survival_barns(table: Table) -> tuple[str, ...]:
+    """Return the barns of a survival table and of what stands beside it."""
+    others = (barn.name for _, barn in _beside(_Lines.of(table)) if barn is not None)
+    return tuple(dict.fromkeys((SURVIVAL.name, *others)))
+
+
+def _beside(lines: _Lines) -> Iterator[tuple[str, Statbarn | None]]:
+    """Return columns of numbers that are no part of a survival table, with their barns."""
+    alone = [int(rows[0]) for rows in lines.groups]
+    for name, role in lines.roles.items():
+        if role is None:
+            barn = known_barn(name)
+            column = lines.table[name]
+            if barn is not None:
+                yield name, barn
+            elif mostly_numbers(column) and not _tells_groups(lines, name, alone):
+                yield name, None
+
+
+def _tells_groups(lines: _Lines, name: str, first: list[int]) -> bool:
+    """Whether a column has one value in each group, and another in each."""
+    codes = lines.table[name].codes
+    same = all((codes[rows] == codes[rows[0]]).all() for rows in lines.groups)
+    return same and 1 < len(first) == len(set(codes[first].tolist()))
+
+
+def survival_findings(table: Table, rules: Rules) -> Iterator[Finding]:
+    """Hold a survival table to the rules: persons at risk, persons leaving, and all beside them."""
+    lines = _Lines.of(table)
+    few = f"fewer than {rules.survival_threshold} persons"
+    at_risk = lines.counts(lines.at_risk)
+    gone = lines.before(at_risk, np.nan) - at_risk
+    yield from _few(lines.at_risk, gone, f"{few} less than in the line before", rules)
+    yield from _few(lines.at_risk, at_risk, f"{few} at risk", rules)
+    events = lines.named("events")
+    shown = np.zeros(table.n_rows, bool)
+    for name in lines.named("events", "counts"):
+        values = lines.counts(name)
+        if name in events:
+            shown |= np.isfinite(values)
+            what = f"{few} leave: the difference of two lines is a count too"
+        else:
+            what = f"{few} in {name}"
+        yield from _few(name, values, what, rules)
+    said = False
+    for name in lines.named("survival", "cumulated", "hazard"):
+        implied = _implied(lines, name, at_risk)
+        if implied is not None:
+            said = True
+            what = f"{few} leave, as {name} tells"
+            yield from _few(name, np.where(shown, np.nan, implied), what, rules)
+    if not events and not said:
+        yield Finding(
+            "survival", Verdict.REVIEW, "how many leave in each line is not said",
+            "add a column events",
+        )  # fmt: skip
+    yield from _others(lines, at_risk, rules)
+
+
+def _few(name: str, values: Floats, what: str, rules: Rules) -> Iterator[Finding]:
+    low = np.flatnonzero((values > 0) & (values < rules.survival_threshold))
+    cells = tuple((int(row), name) for row in low)
+    if cells:
+        reason = f"{cells_in_words(cells)}: {what}"
+        yield Finding("survival", Verdict.REFUSE, reason, SURVIVAL.remedy, cells)
+
+
+def _implied(lines: _Lines, name: str, at_risk: Floats) -> Floats | None:
+    """Return the events that a column of shares tells with those at risk; None if it tells none.
+
+    It tells them where all of them come out whole, but for what rounding takes.
+    """
+    values = lines.values(name)
+    unit = last_place(values)
+    if lines.roles[name] == "survival":
+        if np.nanmax(values, initial=0.0) > 1:  # per cent
+            values, unit = values / 100, unit / 100
+        before = lines.before(values, 1.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share, error = 1 - values / before, unit / before
+    elif lines.roles[name] == "cumulated":
+        share, error = values - lines.before(values, 0.0), np.full(len(values), unit)
+    else:
+        share, error = values, np.full(len(values), unit / 2)
+    with np.errstate(invalid="ignore"):
+        events, slack = at_risk * share, at_risk * error + 1e-6
+    known = np.isfinite(events) & np.isfinite(slack)
+    whole = np.round(events)
+    tight = known & (slack < 0.5)
+    if not tight.any() or np.any(np.abs(events - whole)[tight] > slack[tight]):
+        return None
+    return np.where(tight, np.abs(whole), np.nan)
+
+
+def _others(lines: _Lines, at_risk: Floats, rules: Rules) -> Iterator[Finding]:
+    """Hold other statistics to the rules of their barns, of the persons at risk."""
+    statistics, unknown = {}, []
+    for name, barn in _beside(lines):
+        if barn is None:
+            unknown.append(name)
+        else:
+            statistics[name] = Statistic(barn, name, lines.values(name))
+    n = lines.table.n_rows
+    beside = OutputTable(
+        (), ((),) * n, at_risk, lines.at_risk, statistics, (), lines.table.names,
+        tuple((row, lines.at_risk) for row in range(n)), tuple(unknown),
+    )  # fmt: skip
+    yield from statistic_findings(beside, rules)

@@ -1,9 +1,4 @@
-"""The cells of several tables over one set of inner cells.
-
-An inner cell is a combination of codes of all columns that any of the tables has. Every cell of
-every table is a sum of inner cells; the model matrix says of which. A cell that two tables share is
-one cell.
-"""
+"""The cells of several tables over one set of inner cells; hierarchies and nested columns."""
 
 from __future__ import annotations
 
@@ -11,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import product
+from itertools import combinations, product
 from math import prod
 from typing import Any
 
@@ -21,13 +16,304 @@ from numpy.typing import NDArray
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
-from caveat.outputs.hierarchy import Hierarchy
-from caveat.outputs.nesting import Dependency, compatible, dependencies
 from caveat.table.cells import key_cells
 
-__all__ = ["Cells", "Layout", "cells_of", "check_published", "check_totals", "only_rows"]
-
 Ints = NDArray[np.int64]
+TOTAL = "Total"
+
+
+@dataclass(frozen=True, eq=False)
+class Hierarchy:
+    """The codes of one column, from the total down.
+
+    Attributes
+    ----------
+    codes
+        The codes; the first is the total. Those below a code follow it.
+    parent
+        The position of the code above each; -1 for the total.
+    leaves
+        The position of each code that the data have, in the order in which they were given.
+    """
+
+    codes: tuple[str, ...]
+    parent: Ints
+    leaves: Ints
+
+    __repr__ = without_values
+
+    @classmethod
+    def of(
+        cls,
+        found: Sequence[str],
+        parents: Mapping[str, str] | None = None,
+        *,
+        total: str = TOTAL,
+        column: str | None = None,
+    ) -> Hierarchy:
+        """Arrange the codes of the data under the codes above them.
+
+        Parameters
+        ----------
+        found
+            The distinct codes of the data.
+        parents
+            For a code the code above it; codes without one stand directly below the total.
+        total
+            What the total is called.
+        column
+            Of which column, for errors.
+
+        Examples
+        --------
+        >>> tree = Hierarchy.of(["Bergen", "Oslo"], {"Bergen": "west", "Oslo": "east"})
+        >>> tree.codes
+        ('Total', 'west', 'Bergen', 'east', 'Oslo')
+        >>> tree.depth.tolist()
+        [0, 1, 2, 1, 2]
+        """
+        above = dict(parents or {})
+        _check_circles(above, column)
+        if total in above:
+            raise CaveatError(
+                "the total has a code above it",
+                column=column,
+                do="remove it",
+                code="outputs.hierarchy.malformed",
+            )
+        inner = set(above.values())
+        for code in found:
+            if code in inner or code == total:
+                raise CaveatError(
+                    "a code of the data stands for others, as a total does",
+                    column=column,
+                    do="rename it, or remove what stands below it from the hierarchy",
+                    code="outputs.code.conflict",
+                )
+        return cls(*_arranged(list(found), above, total))
+
+    @cached_property
+    def depth(self) -> Ints:
+        """How far below the total each code stands."""
+        out = np.zeros(len(self.codes), np.int64)
+        for node in range(1, len(out)):
+            out[node] = out[self.parent[node]] + 1
+        return out
+
+    @cached_property
+    def at_depth(self) -> Ints:
+        """For each depth and code: the code on the way to the total; -1 where there is none."""
+        out = np.full((int(self.depth.max()) + 1, len(self.codes)), -1, np.int64)
+        for node in range(len(self.codes)):
+            here = node
+            while here >= 0:
+                out[self.depth[here], node] = here
+                here = int(self.parent[here])
+        return out
+
+
+def _check_circles(above: Mapping[str, str], column: str | None) -> None:
+    safe: set[str] = set()
+    for code in above:
+        path, on_it = [code], {code}
+        while path[-1] in above and path[-1] not in safe:
+            path.append(above[path[-1]])
+            if path[-1] in on_it:
+                circle = path[path.index(path[-1]) :]
+                shown = " → ".join(circle[:5] + (["…", circle[-1]] if len(circle) > 5 else []))
+                raise CaveatError(
+                    f"the codes stand above each other in a circle: {shown}",
+                    column=column,
+                    do="give each code one above it that leads to the total",
+                    code="outputs.hierarchy.malformed",
+                )
+            on_it.add(path[-1])
+        safe.update(path)
+
+
+def _arranged(
+    found: list[str], above: Mapping[str, str], total: str
+) -> tuple[tuple[str, ...], Ints, Ints]:
+    """Return codes depth first, their parents and the positions of the leaves."""
+    below: dict[str, dict[str, None]] = {total: {}}  # in order, and each once
+    for code in found:
+        while code != total:
+            up = above.get(code, total)
+            known = up in below
+            below.setdefault(up, {})[code] = None
+            if known:
+                break
+            code = up
+    codes: list[str] = []
+    parent: list[int] = []
+    place: dict[str, int] = {}
+    stack = [(total, -1)]
+    while stack:
+        code, at = stack.pop()
+        place[code] = len(codes)
+        codes.append(code)
+        parent.append(at)
+        stack += [(child, place[code]) for child in reversed(below.get(code, {}))]
+    leaves = np.array([place[code] for code in found], np.int64)
+    return tuple(codes), np.array(parent, np.int64), leaves
+
+
+# -------------------------------------------------------------------------------------------------
+# Columns that determine others: towns in counties, written as two columns.
+#
+# Who knows which town is in which county knows that other combinations do not exist. A pattern
+# whose empty cells are hidden must hold against those who know this as well as against those who
+# do not.
+
+NEARLY = 0.9  # of the records: a few codes, such as towns on a border, may have several
+CHANCE = 0.5  # of the records, if the columns were independent; more of them prove nothing
+
+
+@dataclass(frozen=True)
+class Dependency:
+    """Columns whose codes together determine the code of another column.
+
+    Parameters
+    ----------
+    of
+        The columns that determine it, one or two.
+    on
+        The column that is determined.
+    depth
+        Down to which level of its codes; 1 is the level below the total.
+    """
+
+    of: tuple[str, ...]
+    on: str
+    depth: int = 1
+
+    def __str__(self) -> str:
+        many = len(self.of) > 1
+        return f"{' and '.join(self.of)} {'determine' if many else 'determines'} {self.on}"
+
+
+def dependencies(
+    nodes: Ints, counts: Ints, hierarchies: Mapping[str, Hierarchy]
+) -> tuple[Dependency, ...]:
+    """Find columns that determine others.
+
+    One column determines another if each of its codes occurs with one code of the other only. It is
+    also counted if that holds of codes with nine tenths of the records, as where a few towns lie in
+    two counties, unless chance alone would bring half of the records there. Two columns together
+    are counted only if chance would not.
+
+    Parameters
+    ----------
+    nodes
+        The position of the code in each column, for each combination that occurs.
+    counts
+        How many records have it.
+    hierarchies
+        The codes of each column.
+
+    Examples
+    --------
+    >>> trees = {"town": Hierarchy.of(["a", "b", "c"]), "county": Hierarchy.of(["n", "s"])}
+    >>> nodes = np.array([[1, 1], [2, 1], [3, 2]])
+    >>> [str(one) for one in dependencies(nodes, np.array([9, 4, 7]), trees)]
+    ['town determines county']
+    """
+    names, found = tuple(hierarchies), []
+    for name, tree in hierarchies.items():
+        others = [other for other in names if other != name]
+        for depth in range(len(tree.at_depth) - 1, 0, -1):
+            there = _determinants(nodes, counts, hierarchies, others, (name, depth))
+            found += [Dependency(of, name, depth) for of in there]
+            # What determines the finest codes determines those above them too.
+            others = [other for other in others if (other,) not in there]
+    return tuple(found)
+
+
+def _determinants(
+    nodes: Ints, counts: Ints, hierarchies: Mapping[str, Hierarchy], others: Sequence[str],
+    target: tuple[str, int],
+) -> list[tuple[str, ...]]:  # fmt: skip
+    """Return the columns that determine a target, alone or in pairs of such as do not alone."""
+    names = list(hierarchies)
+    values = _view(nodes, hierarchies, *target)
+    if len(np.unique(values)) < 2:
+        return []
+    alone = [
+        other for other in others
+        if _determines(nodes[:, [names.index(other)]], values, counts, strictly=True)
+    ]  # fmt: skip
+    rest = [other for other in others if other not in alone]
+    pairs = [
+        pair for pair in combinations(rest, 2)
+        if _determines(nodes[:, [names.index(one) for one in pair]], values, counts)
+    ]  # fmt: skip
+    return [*((one,) for one in alone), *pairs]
+
+
+def _determines(groups: Ints, values: Ints, counts: Ints, *, strictly: bool = False) -> bool:
+    """Whether groups have one value each: all of them, or more than chance would."""
+    sizes = [int(column.max()) + 1 for column in groups.T]
+    (group,), n = key_cells([list(groups.T)], sizes)
+    (pair,), n_pairs = key_cells([[group, values]], [n, int(values.max()) + 1])
+    if strictly and n_pairs == n:
+        return True
+    first = np.zeros(n_pairs, np.int64)
+    first[pair] = group
+    single = np.bincount(first, minlength=n)[group] == 1
+    if counts[single].sum() < NEARLY * counts.sum():
+        return False
+    shares = np.bincount(values, counts) / counts.sum()
+    sizes_of, times = np.unique(np.bincount(group, counts, n), return_counts=True)
+    expected = sum(
+        size * many * float((shares**size).sum())
+        for size, many in zip(sizes_of.tolist(), times.tolist(), strict=True)
+    )
+    return bool(expected <= CHANCE * counts.sum())
+
+
+def _view(nodes: Ints, hierarchies: Mapping[str, Hierarchy], name: str, depth: int) -> Ints:
+    """Return the codes of a column down to a depth; a code that ends above it stays."""
+    mine = nodes[:, list(hierarchies).index(name)]
+    above = hierarchies[name].at_depth[depth][mine]
+    return np.where(above < 0, mine, above)
+
+
+def compatible(
+    inner: Ints, occurs: Ints, hierarchies: Mapping[str, Hierarchy], found: Sequence[Dependency]
+) -> NDArray[np.bool_]:
+    """Return which combinations of codes dependencies allow.
+
+    Parameters
+    ----------
+    inner
+        The position of the code in each column, for each combination.
+    occurs
+        The same for those that records have.
+    hierarchies
+        The codes of each column.
+    found
+        The dependencies. Those of their columns' codes that occur together are possible.
+    """
+    out, names = np.ones(len(inner), bool), list(hierarchies)
+    for one in found:
+        at = [names.index(name) for name in one.of]
+        keys = [
+            [*part[:, at].T, _view(part, hierarchies, one.on, one.depth)]
+            for part in (occurs, inner)
+        ]  # fmt: skip
+        sizes = [len(hierarchies[name].codes) for name in (*one.of, one.on)]
+        (there, mine), n = key_cells(keys, sizes)
+        out &= np.isin(np.arange(n), there)[mine]
+    return out
+
+
+# -------------------------------------------------------------------------------------------------
+# The cells of several tables over one set of inner cells.
+#
+# An inner cell is a combination of codes of all columns that any of the tables has. Every cell of
+# every table is a sum of inner cells; the model matrix says of which. A cell that two tables
+# share is one cell.
+
 MOST_INNER = 5_000_000
 RELATIVE = 1e-9  # totals of sums in floating point
 

@@ -1,25 +1,11 @@
 """Protections: what lowers the risk of a synthetic table, one function each."""
 
-from caveat.protect.area import Area
-from caveat.protect.by_group import Burden, OddsRatio, burdens, odds_ratios
-from caveat.protect.counts import rounded_table, stochastic_round
-from caveat.protect.distance import distance_filter, too_close
-from caveat.protect.donut import donut
-from caveat.protect.ecap import Population, add_noise, ecap, scale_for
-from caveat.protect.lattice import Hierarchy, Lattice, Levels
-from caveat.protect.levels import group_rare_levels, label
-from caveat.protect.microaggregation import mdav, microaggregate
-from caveat.protect.numbers import code_extremes, round_numbers, smooth
-from caveat.protect.pram import epsilon0, pram, pram_matrix, theta_for_epsilon
-from caveat.protect.record import Protected, Step
-from caveat.protect.robin_hood import (
-    attempts,
-    effective_k,
-    k_minimal,
-    masked_outside,
-    robin_hood,
-)
-from caveat.protect.safepub import (
+from caveat.protect.distance import distance_filter, remove_replicated_uniques, too_close
+from caveat.protect.donut import Area, donut
+from caveat.protect.lattice import (
+    Hierarchy,
+    Lattice,
+    Levels,
     Promise,
     beta_max,
     delta_of,
@@ -27,8 +13,34 @@ from caveat.protect.safepub import (
     safepub,
     smallest_k,
 )
-from caveat.protect.spectral import spectral
-from caveat.protect.uniques import remove_replicated_uniques
+from caveat.protect.levels import (
+    attempts,
+    effective_k,
+    epsilon0,
+    group_rare_levels,
+    k_minimal,
+    label,
+    masked_outside,
+    pram,
+    pram_matrix,
+    robin_hood,
+    theta_for_epsilon,
+)
+from caveat.protect.numbers import (
+    Population,
+    add_noise,
+    code_extremes,
+    ecap,
+    mdav,
+    microaggregate,
+    round_numbers,
+    rounded_table,
+    scale_for,
+    smooth,
+    spectral,
+    stochastic_round,
+)
+from caveat.protect.record import Burden, OddsRatio, Protected, Step, burdens, odds_ratios
 
 __all__ = [
     "Area",

@@ -1,10 +1,4 @@
-"""Full-domain generalisation: hierarchies of columns, and the lattice of their levels.
-
-A column has levels from 0, where values are as they are, to its top; each level puts groups of the
-one before together. A node of the lattice is one level for every column. The rule that takes a
-value to its group is declared, and never found from the data: what is done to one record depends on
-no other.
-"""
+"""Full-domain generalisation: hierarchies, the lattice of their levels, and SafePub."""
 
 from __future__ import annotations
 
@@ -12,17 +6,19 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from os import urandom
 from typing import Any
 
 import numpy as np
+import scipy
+from numpy.typing import NDArray
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
-from caveat.protect.values import number_column
+from caveat.notes import Note
+from caveat.protect.record import Protected, Step, number_column
 from caveat.table import Column, Kind, Table
-from caveat.table.cells import Ints, key_cells
-
-__all__ = ["HIDDEN", "Hierarchy", "Lattice", "Levels", "Node", "equivalence_classes"]
+from caveat.table.cells import Ints, dense, key_cells
 
 HIDDEN = "*"
 """What stands in a column that is generalised to one group."""
@@ -339,3 +335,347 @@ def equivalence_classes(codes: Ints, sizes: Sequence[int]) -> tuple[Ints, int]:
         return np.zeros(len(codes), np.int64), min(len(codes), 1)
     (cells,), n = key_cells([list(codes.T)], sizes)
     return cells, n
+
+
+# -------------------------------------------------------------------------------------------------
+# SafePub with a chosen sampling rate: real records, generalised, with a promise (ε, δ).
+#
+# Every record is kept with probability β, values are generalised by declared levels, and records
+# whose combination of values fewer than k of the kept ones share are dropped. With k large enough
+# for β this is differentially private (Li, Qardaji and Su 2012; Bild, Kuhn and Prasser 2018;
+# Sugiyama et al. for β below the largest one). The levels are chosen by the exponential mechanism
+# with Iyengar's score of a classification.
+
+
+MOST_NODES = 20_000
+LARGEST_K = 10**9
+SHARE_OF_SEARCH = 0.1  # of epsilon, as in the papers
+ROUNDING = 1e-9  # what the tails of the binomial may be too small by, many times over
+ULPS = 4e-16
+BITS = 2**64
+
+
+def beta_max(epsilon: float) -> float:
+    """Return the largest sampling rate that an ε allows: 1 − e^−ε, rounded down.
+
+    Examples
+    --------
+    >>> [round(beta_max(epsilon), 4) for epsilon in (0.9, 1.8, 2.7)]
+    [0.5934, 0.8347, 0.9328]
+    """
+    _check_epsilon(epsilon)
+    return math.nextafter(math.nextafter(-math.expm1(-epsilon), 0.0), 0.0)
+
+
+def delta_of(k: int, beta: float, epsilon: float) -> float:
+    """Return an upper bound of δ for classes of k, a sampling rate and the ε of the anonymisation.
+
+    With γ = 1 − (1 − β) e^−ε it is the largest P[Binomial(n, β) > γ n] over n ≥ k/γ − 1. All n are
+    tried up to where the bound exp(−n KL(γ, β)) is below what was found. Rounding is upwards.
+
+    Examples
+    --------
+    >>> f"{delta_of(44, beta_max(0.9), 0.9):.4g}"
+    '9.898e-05'
+    """
+    _check_rate(beta, epsilon)
+    if k < 1:
+        raise CaveatError(
+            "a class has 1 record or more",
+            where="safepub",
+            do="use k of 1 or more",
+            code="outputs.setting.range",
+        )
+    gamma = 1 - (1 - beta) * math.exp(-epsilon)
+    low, high = gamma - ULPS, gamma + ULPS
+    rate = low * math.log(low / beta) + (1 - low) * math.log((1 - low) / (1 - beta))
+    n, block, worst = max(math.ceil(k / high - 1), 1), 64, 0.0
+    while worst < math.exp(-n * rate):
+        tried = np.arange(n, n + block)
+        most = np.floor(low * tried)
+        tails = scipy.special.betainc(most + 1, tried - most, beta)  # P[Binomial(n, beta) > most]
+        worst = max(worst, float(tails.max()))
+        n, block = n + block, min(2 * block, 1 << 20)
+    return min(1.0, worst * (1 + ROUNDING))
+
+
+def smallest_k(beta: float, epsilon: float, delta: float) -> int:
+    """Return the smallest k with ``delta_of(k, beta, epsilon)`` of at most δ.
+
+    ARX and the papers print one more, and so does :func:`safepub` use it.
+
+    Examples
+    --------
+    >>> [smallest_k(beta, 0.9, 1e-4) for beta in (0.5, 0.4, 0.3, 0.2)]
+    [30, 21, 15, 10]
+    """
+    _check_delta(delta)
+    high = 1
+    while delta_of(high, beta, epsilon) > delta:
+        high *= 2
+        if high > LARGEST_K:
+            raise CaveatError(
+                "no class of any size is large enough",
+                where="safepub",
+                do="allow a larger delta or a smaller beta",
+                code="outputs.limit.failed",
+            )
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        if delta_of(middle, beta, epsilon) <= delta:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _check_epsilon(epsilon: float) -> None:
+    if not (math.isfinite(epsilon) and epsilon > 0):
+        raise CaveatError(
+            "epsilon must be above 0",
+            where="safepub",
+            do="use for instance 1",
+            code="outputs.setting.range",
+        )
+
+
+def _check_delta(delta: float) -> None:
+    if not 0 < delta < 1:
+        raise CaveatError(
+            "delta must lie between 0 and 1",
+            where="safepub",
+            do="use for instance 1e-6",
+            code="outputs.setting.range",
+        )
+
+
+def _check_rate(beta: float, epsilon: float) -> None:
+    largest = beta_max(epsilon)
+    if not 0 < beta <= largest:
+        raise CaveatError(
+            f"the sampling rate must lie between 0 and {largest:.6f}",
+            where="safepub",
+            do="choose a smaller beta or a larger epsilon",
+            code="outputs.setting.range",
+        )
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What a release promises, fixed before any record is seen.
+
+    Parameters
+    ----------
+    epsilon, delta
+        What is promised in all.
+    anonymisation, search
+        The parts of ε: for sampling and suppression, and for the choice of levels.
+    beta
+        The probability that a record is kept.
+    k
+        The smallest class that is released.
+    columns
+        All columns of the release. Nothing else may be published of these records under the same
+        promise.
+    """
+
+    epsilon: float
+    delta: float
+    anonymisation: float
+    search: float
+    beta: float
+    k: int
+    columns: tuple[str, ...]
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The promise in sentences."""
+        return (
+            f"differential privacy with epsilon {self.epsilon:g} ({self.anonymisation:g} for the "
+            f"records, {self.search:g} for the choice of levels) and delta {self.delta:g}",
+            "protected: one row of the data; two data sets are neighbours if one has one row more",
+            f"covered: {', '.join(self.columns)}, and no other column; only the released file",
+            "not covered: a person with several rows, how beta and the levels were chosen if "
+            "somebody looked at results, and the counts of this run that are for the office",
+        )
+
+
+def promise_for(
+    columns: tuple[str, ...], *, epsilon: float, delta: float, beta: float | None = None,
+    search: float = SHARE_OF_SEARCH,
+) -> Promise:  # fmt: skip
+    """Return what a release with these parameters promises; no data are needed.
+
+    Parameters
+    ----------
+    columns
+        The columns of the release.
+    epsilon, delta
+        The whole promise.
+    beta
+        The sampling rate; the largest one if it is not given, which is not the best.
+    search
+        The share of ε that pays for the choice of levels.
+
+    Examples
+    --------
+    >>> promise_for(("age", "sex"), epsilon=1, delta=1e-4, beta=0.4).k
+    22
+    """
+    _check_epsilon(epsilon)
+    _check_delta(delta)
+    if not 0 < search < 1:
+        raise CaveatError(
+            "the share for the choice of levels must lie between 0 and 1",
+            where="safepub",
+            do="use for instance 0.1",
+            code="outputs.setting.range",
+        )
+    chosen = epsilon * search
+    rest = epsilon - chosen
+    rate = beta_max(rest) if beta is None else beta
+    _check_rate(rate, rest)
+    return Promise(epsilon, delta, rest, chosen, rate, smallest_k(rate, rest, delta) + 1, columns)
+
+
+def safepub(
+    table: Table, levels: Mapping[str, Levels], response: str, *, epsilon: float, delta: float,
+    beta: float | None = None, search: float = SHARE_OF_SEARCH,
+) -> Protected:  # fmt: skip
+    """Release real records of a table under a promise.
+
+    Parameters
+    ----------
+    table
+        The original records; one row per person. The kinds of its columns should be declared: one
+        that was found from the data is outside the promise.
+    levels
+        The columns to release, with their declared levels.
+    response
+        One more column, released as it is: the class that an analyst will predict. Records are
+        dropped as if it were a key; the choice of levels looks for large classes that agree on it.
+    epsilon, delta, beta, search
+        As for :func:`promise_for`.
+
+    Returns
+    -------
+    Protected
+        The released records, sorted, and the record of what was done. Its counts are for the office
+        alone: the promise is about the released table.
+
+    Notes
+    -----
+    Randomness is the operating system's, and there is no seed: who knows it knows who was sampled.
+    The levels are chosen on a sample of their own, so that the promises of the two parts add up.
+    The order of the rows is that of their values.
+    """
+    if response in levels:
+        raise CaveatError(
+            "the response is released as it is",
+            column=response,
+            do="declare no levels of it",
+            code="outputs.column.conflict",
+        )
+    everything = {**levels, response: Levels(hides=False)}
+    promise = promise_for(tuple(everything), epsilon=epsilon, delta=delta, beta=beta, search=search)
+    lattice = _lattice(table, everything)
+    codes = np.stack([table[name].codes.astype(np.int64) for name in everything], axis=1)
+    node = _chosen(codes[_kept(len(codes), promise.beta)], lattice, promise)
+    sample = codes[_kept(len(codes), promise.beta)]
+    made, n_classes = _released(sample, lattice, node, promise.k)
+    counts = {
+        "rows": table.n_rows,
+        "sampled": len(sample),
+        "suppressed": len(sample) - len(made),
+        "released": len(made),
+        "classes": n_classes,
+        **{f"{name}: level": level for name, level in zip(everything, node, strict=True)},
+    }
+    parameters = {
+        "columns": list(everything), "response": response, "epsilon": epsilon, "delta": delta,
+        "beta": promise.beta, "search": search, "k": promise.k,
+    }  # fmt: skip
+    step = Step("safepub", parameters, counts, reads_original=True, notes=_notes(promise, table))
+    return Protected(_table(table, made, tuple(everything), lattice, node), step)
+
+
+def _table(
+    original: Table, made: Ints, names: tuple[str, ...], lattice: Lattice, node: Node
+) -> Table:
+    """Return the released records in the order of their values: nothing is left of another one."""
+    columns = {
+        name: lattice.hierarchies[i].column(original[name], node[i], made[:, i])
+        for i, name in enumerate(names)
+    }
+    order = np.lexsort([column.codes for column in reversed(columns.values())])
+    return Table(columns, original.backend).take(order)
+
+
+def _lattice(table: Table, levels: Mapping[str, Levels]) -> Lattice:
+    lattice = Lattice(tuple(one.of(table[name], name) for name, one in levels.items()))
+    if lattice.n_nodes > MOST_NODES:
+        raise CaveatError(
+            f"there are {lattice.n_nodes:,} combinations of levels",
+            where="safepub",
+            do=f"declare fewer levels: {MOST_NODES:,} combinations are the most",
+            code="outputs.level.too-many",
+        )
+    return lattice
+
+
+def _notes(promise: Promise, table: Table) -> tuple[Note, ...]:
+    notes = [Note("promise", words) for words in promise.words]
+    left = [name for name in table if name not in promise.columns]
+    if left:
+        notes.append(Note("left-out", f"not released: {', '.join(left)}"))
+    if promise.delta * table.n_rows >= 1:
+        notes.append(
+            Note(
+                "large-delta",
+                "delta is not below 1 / rows: a mechanism that publishes one record whole could "
+                "keep such a promise",
+            )
+        )
+    return tuple(notes)
+
+
+def _kept(rows: int, beta: float) -> NDArray[np.bool_]:
+    """Draw for each row whether it is kept: with probability β, never more, in whole numbers."""
+    drawn = np.frombuffer(urandom(8 * rows), dtype=np.uint64)
+    return np.asarray(drawn < np.uint64(math.floor(beta * BITS)))
+
+
+def _chosen(sample: Ints, lattice: Lattice, promise: Promise) -> Node:
+    """Choose a node by the exponential mechanism; one record changes a score by at most k."""
+    from caveat.privacy.noise import choose
+
+    nodes = list(lattice.nodes())
+    scores = [_score(sample, lattice, node, promise.k) for node in nodes]
+    return nodes[choose(np.array(scores, np.int64), promise.search / promise.k)]
+
+
+def _score(sample: Ints, lattice: Lattice, node: Node, k: int) -> int:
+    """Count the records that are released and agree with most of those alike but for the response.
+
+    The response is the last column. Alike are records with equal values in all columns before it; a
+    record is released if k have its values, the response among them. Adding a record changes one
+    count, by 1 or from k − 1 that count as 0 to k.
+    """
+    made, sizes = lattice.generalise(sample, node), lattice.sizes(node)
+    alike, n_alike = equivalence_classes(made[:, :-1], sizes[:-1])
+    pairs, n_pairs = dense(alike * sizes[-1] + made[:, -1], n_alike * sizes[-1])
+    counts = np.bincount(pairs, minlength=n_pairs)
+    counts[counts < k] = 0
+    most, group_of = np.zeros(n_alike, np.int64), np.zeros(n_pairs, np.int64)
+    group_of[pairs] = alike
+    np.maximum.at(most, group_of, counts)
+    return int(most.sum())
+
+
+def _released(sample: Ints, lattice: Lattice, node: Node, k: int) -> tuple[Ints, int]:
+    """Return the records in classes of k or more, and the number of these classes."""
+    classes, n = lattice.classes(sample, node)
+    counts = np.bincount(classes, minlength=n)
+    kept = counts[classes] >= k
+    return lattice.generalise(sample[kept], node), int((counts >= k).sum())

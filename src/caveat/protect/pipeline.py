@@ -9,19 +9,21 @@ from typing import Any
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
-from caveat.protect.distance import Refill, distance_filter
+from caveat.protect.distance import Refill, distance_filter, remove_replicated_uniques
 from caveat.protect.donut import donut
-from caveat.protect.ecap import Population, add_noise
 from caveat.protect.lattice import Levels
-from caveat.protect.levels import group_rare_levels, label
-from caveat.protect.microaggregation import microaggregate
-from caveat.protect.numbers import Smoother, code_extremes, round_numbers, smooth
-from caveat.protect.pram import pram
-from caveat.protect.record import Protected, Step
-from caveat.protect.robin_hood import robin_hood
-from caveat.protect.spectral import spectral
-from caveat.protect.uniques import remove_replicated_uniques
-from caveat.protect.values import number_column, numbers_of
+from caveat.protect.levels import group_rare_levels, label, pram, robin_hood
+from caveat.protect.numbers import (
+    Population,
+    Smoother,
+    add_noise,
+    code_extremes,
+    microaggregate,
+    round_numbers,
+    smooth,
+    spectral,
+)
+from caveat.protect.record import Protected, Step, number_column, numbers_of
 from caveat.registry import Registry
 from caveat.table import Table
 

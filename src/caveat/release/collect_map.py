@@ -14,7 +14,7 @@ from caveat.spec.limits import Limit, Question, unit_of
 from caveat.spec.scenarios import MapSpec
 from caveat.spec.spec import ReleaseSpec
 from caveat.synthesis.methods import Settings
-from caveat.tuning.map import RiskUtilityMap, risk_utility_map
+from caveat.tuning.tune import RiskUtilityMap, risk_utility_map
 
 __all__ = ["collect_map", "described_map", "settings_tried"]
 

@@ -28,7 +28,7 @@ from caveat.synthesis import Model
 from caveat.synthesis.margins.promise import is_private
 from caveat.synthesis.methods.guarded import GUARDS
 from caveat.tuning.bench import Point, Workbench, measure_settings
-from caveat.tuning.map import RiskUtilityMap
+from caveat.tuning.tune import RiskUtilityMap
 
 __all__ = ["SETTINGS", "collect_settings", "left_out", "seconds_of_settings"]
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from caveat.errors import CaveatError
 from caveat.expressions import Expression
-from caveat.generators.drafted import OUTPUTS
+from caveat.generators.ours import OUTPUTS
 from caveat.spec._kinds import (
     Choice,
     Either,

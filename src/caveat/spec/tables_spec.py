@@ -13,15 +13,12 @@ from numpy.typing import NDArray
 from caveat.discreet import without_values
 from caveat.errors import CaveatError, hint
 from caveat.outputs.cell_numbers import numbers
-from caveat.outputs.earlier import Earlier
-from caveat.outputs.hierarchy import TOTAL
-from caveat.outputs.primary import PrimaryRules
+from caveat.outputs.primary import Earlier, PrimaryRules
 from caveat.outputs.publication import Inner
 from caveat.outputs.shown import STATUS, free_name
-from caveat.outputs.tables import Layout, check_published
+from caveat.outputs.tables import TOTAL, Layout, check_published
 from caveat.privacy import Budget
-from caveat.protect.lattice import Levels
-from caveat.protect.safepub import Promise, promise_for
+from caveat.protect.lattice import Levels, Promise, promise_for
 from caveat.seeds import is_guessable, key_of
 from caveat.spec._kinds import (
     Choice,
@@ -442,7 +439,7 @@ class SafepubSpec:
     levels
         The other columns with their declared levels.
     options
-        epsilon, delta, beta and search, as :func:`caveat.protect.safepub.safepub` takes them.
+        epsilon, delta, beta and search, as :func:`caveat.protect.lattice.safepub` takes them.
     budget
         The ledger, if there is one.
     document

@@ -1,17 +1,21 @@
-"""What a study is, and what it gives back."""
+"""What a study is and gives back: numbers beside the printed ones, and pictures."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any
 
-from caveat.charts import FORMATS, save
-from caveat.table.drafts import check_outputs, make_folder
+import altair as alt
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["Grid", "Number", "Output", "Study", "StudyResult"]
+from caveat.charts import COLOURS, FORMATS, Key, Rows, save, titled
+from caveat.charts.style import GREY, PALE, dashed, draw
+from caveat.table.drafts import check_outputs, make_folder
 
 THEIRS = ("printed", "reference")
 SPREAD = {"sd": "sd over releases {}", "±": "standard error {}", "off": "{} sd off"}
@@ -205,3 +209,208 @@ class Study:
     paper: str = ""
     takes: str = ""
     needs: str = ""
+
+
+# -------------------------------------------------------------------------------------------------
+# The printed numbers of a paper as a table: ours beside theirs.
+
+
+def beside(title: str, numbers: Sequence[Number], note: str = "") -> Grid:
+    """Return a table of numbers; empty where ours cannot be had.
+
+    Examples
+    --------
+    >>> beside("", [Number("rows", "Sect. 3", 22910, 22910.0)]).rows
+    (('rows', '22,910', '22,910'),)
+    """
+    rows = [
+        (one.what, "" if one.ours is None else _text(one.ours), _text(one.printed))
+        for one in numbers
+    ]
+    return Grid(title, ("what", "ours", "printed"), tuple(rows), note)
+
+
+def _text(number: float) -> str:
+    return f"{number:,.0f}" if number == round(number) else f"{number:.5g}"
+
+
+# -------------------------------------------------------------------------------------------------
+# The pictures of studies: Buyer Beware, and the promise beside the loss.
+
+
+CELLS = ["".join(map(str, cell)) for cell in product((0, 1), repeat=4)]
+UNIQUE = "1111"
+ORIGINAL = "Original"
+
+Counts = NDArray[np.int64]
+
+
+def _unique(other: str) -> Any:
+    """Return the colour of the unique record, and another for all others."""
+    return alt.condition(alt.datum.cell == UNIQUE, alt.value(COLOURS[0]), alt.value(other))
+
+
+def _bars_and_points(copies: Sequence[Counts], labels: bool = True) -> Any:
+    """Return bars of the mean over the copies and one point per copy."""
+    rows = [
+        {"cell": cell, "count": int(count)}
+        for counts in copies
+        for cell, count in zip(CELLS, counts, strict=True)
+    ]
+    axis = alt.Axis(labels=labels, ticks=labels, labelAngle=-90)
+    base = draw(rows).encode(x=alt.X("cell:N", title=None, axis=axis))
+    top = alt.Scale(domain=[0, 125])
+    bars = base.mark_bar().encode(
+        y=alt.Y("mean(count):Q", title="records", scale=top), color=_unique(PALE)
+    )
+    points = base.mark_circle(size=7, opacity=0.5).encode(
+        y=alt.Y("count:Q", scale=top), color=_unique(GREY)
+    )
+    return bars + points
+
+
+def _side_by_side(panels: Mapping[str, Sequence[Counts]], width: int) -> Any:
+    size = {"width": width, "height": 200}
+    return alt.hconcat(
+        *(
+            _bars_and_points(copies).properties(title=name, **size)
+            for name, copies in panels.items()
+        )
+    )
+
+
+def frequencies(original: Counts, copies: Sequence[Counts]) -> Any:
+    """Draw the original and ten releases side by side (Figures 1b and 2)."""
+    releases = f"{len(copies)} releases: mean, and each one"
+    return titled(
+        _side_by_side({ORIGINAL: [original], releases: copies}, 300),
+        "Records by combination of var1 to var4: the unique record 1111 comes back",
+    )
+
+
+def margins(original: Counts) -> Any:
+    """Draw the two values of each of the four variables (Figure 1a)."""
+    rows: Rows = [
+        {"variable": name, "value": str(value), "count": count}
+        for name, both in margin_counts(original).items()
+        for value, count in enumerate(both)
+    ]
+    bars = (
+        draw(rows)
+        .mark_bar(color=PALE)
+        .encode(
+            x=alt.X("value:N", title=None, axis=alt.Axis(labelAngle=0)),
+            y=alt.Y("count:Q", title="records"),
+            column=alt.Column("variable:N", title=None),
+        )
+    )
+    return titled(
+        bars.properties(width=110, height=180),
+        "Records by value of each variable: nothing is to be seen of the unique record",
+    )
+
+
+def margin_counts(counts: Counts) -> dict[str, tuple[int, int]]:
+    """Return how many records have 0 and 1 in each of the four variables."""
+    cells = np.array([[int(value) for value in cell] for cell in CELLS])
+    return {
+        f"var{j + 1}": (int(counts[cells[:, j] == 0].sum()), int(counts[cells[:, j] == 1].sum()))
+        for j in range(4)
+    }
+
+
+def sensitivity(releases: Mapping[str, Sequence[Counts]]) -> Any:
+    """Draw ten releases for each setting as small multiples (Figure A.1)."""
+    panels = []
+    for name, copies in releases.items():
+        unique = [int(counts[15]) for counts in copies]
+        title = alt.TitleParams(
+            name,
+            subtitle=f"1111 in {min(unique)} to {max(unique)} records",
+            fontSize=11,
+            subtitleFontSize=9,
+            subtitleColor=GREY,
+        )
+        panel = _bars_and_points(list(copies))
+        panels.append(panel.properties(width=165, height=95, title=title))
+    return titled(
+        alt.concat(*panels, columns=3),
+        "Ten releases for each setting: below minbucket 75 and cp 0.05 the record stands out",
+        "bars: mean; points: single releases",
+    )
+
+
+def worlds(counts: Counts, released: Sequence[Counts]) -> Any:
+    """Draw ten releases from each of the 16 worlds as small multiples (Figure 3)."""
+    panels = []
+    for world, cell in enumerate(CELLS):
+        seen = int((counts[world][:, 15] > 0).sum())
+        title = alt.TitleParams(
+            f"last record {cell}",
+            subtitle=f"1111 in {seen} of {len(counts[world])} releases",
+            fontSize=11,
+            subtitleFontSize=9,
+            subtitleFontWeight="bold" if seen else "normal",
+            subtitleColor=GREY,
+        )
+        panel = _bars_and_points(list(counts[world]), labels=world >= 12)
+        panels.append(panel.properties(width=165, height=95, title=title))
+    shown = sum(int(one[15] > 0) for one in released)
+    return titled(
+        alt.concat(*panels, columns=4),
+        "The attack: ten releases from each of the 16 worlds the last record may make",
+        f"1111 is in {shown} of the {len(released)} published releases: only one "
+        "world can have made those. Bars: mean; points: single releases",
+    )
+
+
+def remedies(original: Counts, releases: Mapping[str, Sequence[Counts]]) -> Any:
+    """Draw the releases of the two remedies beside the original (Figure 4)."""
+    return titled(
+        _side_by_side({ORIGINAL: [original], **releases}, 230),
+        "Remedies: larger leaves or stronger pruning hide the unique record among others",
+    )
+
+
+def sweeps(rows: Sequence[tuple[str, float, float, float, float]]) -> Any:
+    """Draw the posterior of 1111 over minbucket and over cp, beside Figure A.1."""
+    panels = []
+    for name in ("minbucket", "cp"):
+        part: Rows = [
+            {"value": f"{value:g}", "mean": float(mean), "largest": float(largest)}
+            for setting, value, _, mean, largest in rows
+            if setting == name
+        ]
+        order = [row["value"] for row in part]
+        base = draw(part).encode(
+            x=alt.X("value:N", sort=order, title=name, axis=alt.Axis(labelAngle=0)),
+            y=alt.Y("mean:Q", title="posterior of 1111", scale=alt.Scale(domain=[0, 1])),
+        )
+        ranges = base.mark_rule(color=PALE).encode(y2="largest:Q")
+        points = base.mark_point(filled=True, opacity=1, size=60, color=COLOURS[0])
+        prior = dashed(1 / 16, along="y")
+        panels.append((ranges + points + prior).properties(width=280, height=200))
+    return titled(
+        alt.hconcat(*panels),
+        "The strong attacker on ten fresh releases",
+        "points: mean; lines up to the largest; dashed: the prior 1/16",
+    )
+
+
+def promises(panels: Mapping[str, Rows], curves: Key, ticks: Sequence[float]) -> Any:
+    """Return curves over the claimed ε, on logarithmic axes, a panel for each table."""
+    axis = alt.Axis(values=list(ticks), format="~g", grid=True, gridColor="#eceef0")
+    colours = alt.Scale(domain=[entry[2] for entry in curves], range=[entry[1] for entry in curves])
+    drawn = []
+    for title, rows in panels.items():
+        base = draw(rows).encode(
+            x=alt.X("epsilon:Q", title="claimed ε", axis=axis,
+                    scale=alt.Scale(type="log", domain=[0.08, 12])),
+            y=alt.Y("loss:Q", title="ε", axis=axis,
+                    scale=alt.Scale(type="log", domain=[ticks[0], 12])),
+            color=alt.Color("curve:N", scale=colours, legend=None),
+        )  # fmt: skip
+        both = base.mark_line(strokeWidth=1.5) + base.mark_point(filled=True, opacity=1, size=45)
+        drawn.append(both.properties(width=270, height=240, title=title))
+    says = f"claimed and found over the claimed ε; bounds below {ticks[0]:g} are drawn there"
+    return titled(alt.hconcat(*drawn), "The promise beside the loss", says, curves)

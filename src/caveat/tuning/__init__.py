@@ -3,8 +3,7 @@
 from caveat.generators import Setting, settings_of
 from caveat.spec.limits import Question
 from caveat.tuning.bench import Point
-from caveat.tuning.map import RiskUtilityMap, risk_utility_map
-from caveat.tuning.tune import Tuning, tune
+from caveat.tuning.tune import RiskUtilityMap, Tuning, risk_utility_map, tune
 
 __all__ = [
     "Point",

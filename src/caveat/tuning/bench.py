@@ -1,4 +1,4 @@
-"""A workbench that makes releases of one original and measures them."""
+"""A workbench that makes releases of one original and measures them on all records."""
 
 from __future__ import annotations
 
@@ -14,8 +14,12 @@ from pathlib import Path
 
 import numpy as np
 
-from caveat.attack import vulnerable
-from caveat.attack.strong import StrongAttacker, attack_release
+from caveat.attack import Attributes, attributes, membership, vulnerable
+from caveat.attack.guarded import is_guarded
+from caveat.attack.measures import gain_of, share_of, worst_of
+from caveat.attack.measures import members_of as number_of_members
+from caveat.attack.posterior import drawn_columns
+from caveat.attack.strong import BEFORE, StrongAttacker, attack_release
 from caveat.cluster import Workers, workers_now
 from caveat.cluster.sharing import Kept, shared_folder
 from caveat.errors import CaveatError, CaveatWarning
@@ -27,24 +31,110 @@ from caveat.risk import MEASURES as RISKS
 from caveat.risk import audit_pairs
 from caveat.risk.measurement import Measurement
 from caveat.seeds import Stream, child_seed
-from caveat.spec.limits import Limit, Question, kind_of
+from caveat.spec.limits import STRONGEST, Limit, Question, kind_of
 from caveat.synthesis.linked.groups import GroupPlan
 from caveat.table import Pair, Table, align_copies
 from caveat.table.cells import key_cells
 from caveat.table.code_files import open_code_files, write_code_files
 from caveat.table.identifying import judge
 from caveat.table.linked import members_of
-from caveat.tuning.everyone import Everyone
 from caveat.utility import BEST, compare_pairs
 from caveat.utility.grouping import PairGroups
 from caveat.utility.weighting import weights_apart
 
-__all__ = [
-    "Point",
-    "Workbench",
-    "badness",
-    "measure_settings",
-]
+SUMMED = {"strongShare": share_of, "strongWorst": worst_of, "strongGain": gain_of}
+
+
+class Everyone:
+    """What the strong attacker learns about every record of one release.
+
+    Parameters
+    ----------
+    original
+        The original table.
+    copy
+        The release.
+    question
+        What she is after, and which records; a number of the most vulnerable ones stands for all.
+    """
+
+    def __init__(self, original: Table, copy: Copy, question: Question) -> None:
+        self.original, self.copy, self.question = original, copy, question
+        self.found: dict[str, Attributes] = {}
+        self.results: dict[str, list[Measurement]] = {}
+
+    @property
+    def how(self) -> tuple[Note, ...]:
+        """How the values are to be read, where the release was protected after it was drawn."""
+        return (BEFORE,) if any(step.name != "label" for step in self.copy.steps) else ()
+
+    def takes(self, name: str) -> bool:
+        """Whether a measure is to be found here and not record by record."""
+        if name not in STRONGEST:
+            return True
+        question = self.question
+        cheap = is_guarded(self.copy.row_plan) or question.records == "all"
+        alone = question.unknown is not None and len(question.unknown) == 1
+        return cheap and alone and isinstance(question.prior, str) and self._obstacle() is None
+
+    def values(self, names: Sequence[str]) -> Mapping[str, float | None]:
+        """Return the values of measures; the worst over the targets counts."""
+        obstacle = self._obstacle()
+        if obstacle is not None:
+            raise CaveatError(
+                f"no exact likelihood: {obstacle}", code="attack.likelihood.unsupported"
+            )
+        return {name: self._value(name) for name in names}
+
+    def _obstacle(self) -> str | None:
+        """Say why the release has no known probability; None if it has one."""
+        drawn = drawn_columns(self.copy.row_plan)
+        if drawn:
+            return f"the parameters of the models are drawn (column {drawn[0]})"
+        reading = [step.name for step in self.copy.steps if step.reads_original]
+        return f"{reading[0]} looks at the original" if reading else None
+
+    def _value(self, name: str) -> float | None:
+        question, plan = self.question, self.copy.row_plan
+        if name == "membershipShare":
+            records = self._records()
+            found = membership(
+                self.original, self.copy.drawn, generator=plan, records=records, threads=1
+            )
+            self.results[name] = [number_of_members(found)]
+            return self.results[name][0].value
+        if name in STRONGEST:
+            (target,) = question.unknown or ()
+            attacked = self._attributes(target)
+            chosen = attacked.probability if name == "posterior" else attacked.gain
+            return float(np.max(chosen))
+        self.results[name] = [SUMMED[name](self._attributes(each)) for each in question.sought]
+        values = [result.value for result in self.results[name]]
+        return None if None in values else max(v for v in values if v is not None)
+
+    def _attributes(self, target: str) -> Attributes:
+        prior = self.question.prior
+        if not isinstance(prior, str):
+            raise CaveatError(
+                "a prior in numbers is for one record",
+                do="name a prior",
+                code="attack.setting.type",
+            )
+        if target not in self.found:
+            self.found[target] = attributes(
+                self.original, self.copy.drawn, target, generator=self.copy.row_plan,
+                records=self._records(), prior=prior, threads=1,
+            )  # fmt: skip
+        return self.found[target]
+
+    def _records(self) -> Sequence[int] | None:
+        records = self.question.records
+        return records if isinstance(records, tuple) else None
+
+
+# -------------------------------------------------------------------------------------------------
+# A workbench that makes releases of one original and measures them.
+
 
 Values = dict[str, float | None]
 

@@ -1,4 +1,4 @@
-"""Latner, Neunhoeffer and Drechsler: Buyer Beware (2025), and Generating Synthetic Data is Complicated (2024)."""
+"""Tables of "Buyer Beware" (2025) and of "Generating Synthetic Data is Complicated" (2024)."""
 
 from __future__ import annotations
 

@@ -27,8 +27,8 @@ from caveat.attack import membership
 from caveat.datasets import survey
 from caveat.studies.promise import MISSING, PROMISE_SURVEY, declared_as_in
 from caveat.synthesis import Model, Synthesizer
-from caveat.synthesis.margins.domain import cells_in
 from caveat.synthesis.margins.guaranteed import declared_codings, plan_private
+from caveat.synthesis.margins.promise import cells_in
 from caveat.table import Schema, Table, read
 from caveat.utility import compare
 from caveat.utility.tstr import train_on_synthetic

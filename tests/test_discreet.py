@@ -21,7 +21,7 @@ from caveat.release.material import Material
 from caveat.risk.pair import pair
 from caveat.risk.scenario import Scenario
 from caveat.synthesis import Synthesizer
-from caveat.synthesis.cells import Cells
+from caveat.synthesis.column_model import Cells
 from caveat.table import Table, align
 from caveat.tree import Predictors
 from caveat.utility.pair import WeightedPair

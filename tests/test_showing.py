@@ -13,8 +13,8 @@ from tests.refusals import refused
 import caveat
 from caveat.showing import MOST_ROWS, Summary, frame_of, in_short, on_page
 from caveat.spec.limits import Question
-from caveat.synthesis.options import refuse_unknown
-from caveat.synthesis.plan import SETTINGS, TOP_LEVEL
+from caveat.synthesis.options import TOP_LEVEL, refuse_unknown
+from caveat.synthesis.plan import SETTINGS
 from caveat.tuning import RiskUtilityMap
 
 

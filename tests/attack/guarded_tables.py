@@ -13,8 +13,7 @@ from tests.tree.guarded.slow import Absent, Declared, Design, Record, Rule, Sett
 
 from caveat.attack.worlds import Worlds, draw_release
 from caveat.synthesis import Plan, make_plan
-from caveat.synthesis.methods.guarded import guard_of
-from caveat.synthesis.methods.stratified import Stratified
+from caveat.synthesis.methods.guarded import Stratified, guard_of
 from caveat.table import Column, Kind, Table
 
 SMALL = {"method": "guarded", "smallest": 8.0, "depth": 4, "temperature": 1.5, "backoff": 3.0,

@@ -14,7 +14,8 @@ from caveat.attack.updates import can_update
 from caveat.attack.worlds import Worlds, draw_release
 from caveat.synthesis import choosing as module
 from caveat.synthesis import make_plan
-from caveat.synthesis.choosing import Bins, chosen_again, drawn_again, log_choice
+from caveat.synthesis.choosing import chosen_again, drawn_again, log_choice
+from caveat.synthesis.pairs import Bins
 from caveat.table import Table
 
 

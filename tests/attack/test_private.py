@@ -14,8 +14,7 @@ from tests.refusals import refused
 from caveat.attack import membership, posterior, privacy_loss
 from caveat.attack.private import TableChanges
 from caveat.synthesis import Synthesizer
-from caveat.synthesis.margins.domain import NOT_COUNTED
-from caveat.synthesis.margins.private import Measured, expected, parts_of
+from caveat.synthesis.margins.promise import NOT_COUNTED, Measured, expected, parts_of
 from caveat.table import Table
 
 SIZES = {"a": 2, "b": 3, "c": 2}

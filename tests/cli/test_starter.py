@@ -22,7 +22,7 @@ from caveat.spec.against_data import is_of_groups
 from caveat.spec.forms import Answers
 from caveat.spec.starter import starter
 from caveat.synthesis import Synthesizer
-from caveat.synthesis.rules import Fixed, parse_rule
+from caveat.synthesis.options import Fixed, parse_rule
 from caveat.table import Schema, Table, read, write
 from caveat.table.identifying import K
 from caveat.table.table import decimals_of

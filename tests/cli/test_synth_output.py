@@ -110,7 +110,7 @@ def test_a_disk_that_is_full_where_a_worker_writes(
     phase: str, out: str, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     task = {"fit": tasks.fit_on_a_full_disk, "draw": tasks.draw_on_a_full_disk}[phase]
-    monkeypatch.setattr(f"caveat.synthesis.spread.{phase}_one", task)
+    monkeypatch.setattr(f"caveat.synthesis.synthesizer.{phase}_one", task)
     work, there = tmp_path / "work", tmp_path / "there"
     for folder in (work, there):
         folder.mkdir()

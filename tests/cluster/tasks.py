@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from caveat.errors import CaveatError
-from caveat.synthesis import spread
+from caveat.synthesis import synthesizer
 
 
 def double(number: int) -> int:
@@ -86,8 +86,8 @@ def on_a_full_disk(task: Callable[[Any], Any], item: Any) -> Any:
 def fit_on_a_full_disk(item: Any) -> Any:
     folder, number = item
     shutil.rmtree(Path(folder) / f"{number:05}", ignore_errors=True)
-    return on_a_full_disk(spread.fit_one, item)
+    return on_a_full_disk(synthesizer.fit_one, item)
 
 
 def draw_on_a_full_disk(item: Any) -> Any:
-    return on_a_full_disk(spread.draw_one, item)
+    return on_a_full_disk(synthesizer.draw_one, item)

@@ -28,7 +28,7 @@ from caveat.release import ReleaseSpec
 from caveat.spec._kinds import lines_of
 from caveat.spec.document import Document
 from caveat.synthesis import make_plan
-from caveat.synthesis.rules import parse_rule
+from caveat.synthesis.options import parse_rule
 from caveat.table import Table, write
 from caveat.tuning.tune import TuneSpec
 from caveat.utility import EditRule, WeightedPair, check_rules, compare_model

@@ -18,7 +18,7 @@ from caveat.expressions.parser import (
     suggest,
 )
 from caveat.findings.arithmetic import PRODUCTS, Identity
-from caveat.synthesis.rules import Fixed, Order, parse_rule
+from caveat.synthesis.options import Fixed, Order, parse_rule
 from caveat.table import Table
 
 NAMES = st.one_of(

@@ -15,7 +15,7 @@ from caveat.errors import CaveatError
 from caveat.expressions import Expression, Formula
 from caveat.release import ReleaseSpec
 from caveat.synthesis import make_plan
-from caveat.synthesis.rules import parse_rule
+from caveat.synthesis.options import parse_rule
 from caveat.table import Table
 from caveat.utility import EditRule, WeightedPair, check_rules, compare_model
 

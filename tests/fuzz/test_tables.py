@@ -22,7 +22,7 @@ from caveat.attack.registry import ATTACKS, run_attack
 from caveat.errors import CaveatError
 from caveat.release import Release
 from caveat.synthesis import load, save
-from caveat.synthesis.margins.domain import words_of
+from caveat.synthesis.margins.promise import words_of
 from caveat.table import Column, Table
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are Linux's")

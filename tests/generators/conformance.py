@@ -9,7 +9,7 @@ import numpy as np
 from caveat.datasets import survey
 from caveat.errors import CaveatWarning
 from caveat.generators import Fitted, Generator
-from caveat.synthesis.pooling import LABELS
+from caveat.synthesis.seen import LABELS
 from caveat.table import Column, Table
 
 # No column that names people: those are left out before any generator sees the table.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from caveat.privacy._append import append
+from caveat.privacy.ledger import append
 
 
 def test_lines_follow_what_is_whole(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from tests.refusals import refused
 
-from caveat.privacy import _lock
-from caveat.privacy._lock import locked
+from caveat.privacy import ledger
+from caveat.privacy.ledger import locked
 
 
 class Windows:
@@ -56,7 +56,7 @@ def test_an_error_inside_gives_it_up(tmp_path: Path) -> None:
 
 
 def test_waiting_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_lock, "PATIENCE", 0.1)
+    monkeypatch.setattr(ledger, "PATIENCE", 0.1)
     with (
         locked(tmp_path / "lock"),
         refused("privacy.lock.timeout"),
@@ -67,8 +67,8 @@ def test_waiting_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_windows_has_another_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     windows: Any = Windows(errno.EACCES, errno.EACCES)
-    monkeypatch.setattr(_lock, "fcntl", None)
-    monkeypatch.setattr(_lock, "msvcrt", windows)
+    monkeypatch.setattr(ledger, "fcntl", None)
+    monkeypatch.setattr(ledger, "msvcrt", windows)
     with locked(tmp_path / "lock"):
         assert windows.calls == [(2, 1)] * 3  # twice somebody had it
 
@@ -77,8 +77,8 @@ def test_windows_has_another_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_without_locks_nothing_is_done(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: Any
 ) -> None:
-    monkeypatch.setattr(_lock, "fcntl", None)
-    monkeypatch.setattr(_lock, "msvcrt", system)
+    monkeypatch.setattr(ledger, "fcntl", None)
+    monkeypatch.setattr(ledger, "msvcrt", system)
     with (
         refused("privacy.lock.unsupported"),
         locked(tmp_path / "lock"),

@@ -12,7 +12,7 @@ from caveat.protect import (
     round_numbers,
     smooth,
 )
-from caveat.synthesis.smoothing import SMOOTHINGS
+from caveat.synthesis.coding import SMOOTHINGS
 from caveat.table import ColumnSchema, Schema, Table
 
 

@@ -7,7 +7,7 @@ from tests.refusals import refused
 
 from caveat.datasets import survey
 from caveat.protect.pipeline import PROTECTIONS, Surroundings, protect
-from caveat.synthesis.smoothing import SMOOTHINGS
+from caveat.synthesis.coding import SMOOTHINGS
 from caveat.table import Table
 
 ORIGINAL = survey(rows=200).select(["sex", "age", "region", "height", "occupation"])

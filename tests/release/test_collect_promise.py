@@ -20,7 +20,7 @@ from caveat.privacy import rho_of
 from caveat.release.collect_promise import _simulations, remarks_on
 from caveat.report import markdown
 from caveat.seeds import ReleaseKey
-from caveat.synthesis.margins.private import Measured
+from caveat.synthesis.margins.promise import Measured
 
 pytest.importorskip("opendp")
 

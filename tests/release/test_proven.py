@@ -14,7 +14,7 @@ from caveat.errors import CaveatWarning
 from caveat.evidence.external import external
 from caveat.release import Release
 from caveat.synthesis import Synthesizer, make_plan
-from caveat.synthesis.public import sole_ends
+from caveat.synthesis.seen import sole_ends
 from caveat.table import Table, read
 
 SPEC = """

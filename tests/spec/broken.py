@@ -6,7 +6,7 @@ from caveat.datasets import survey
 from caveat.protect.pipeline import PROTECTIONS
 from caveat.spec.entries import SETTINGS
 from caveat.synthesis.methods import METHODS
-from caveat.synthesis.plan import GIVEN, WITHOUT_MODEL
+from caveat.synthesis.options import GIVEN, WITHOUT_MODEL
 
 GOOD = """\
 [release]

@@ -20,7 +20,7 @@ from caveat.spec.codebook import (
     missing_line,
     read_codebook,
 )
-from caveat.synthesis.margins.domain import declared_table
+from caveat.synthesis.margins.promise import declared_table
 from caveat.table import Table, read, write
 
 BOOK = """\

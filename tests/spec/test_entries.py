@@ -33,7 +33,8 @@ from caveat.spec.scenarios import MapSpec, ScenarioSpec, UtilitySpec
 from caveat.spec.spec import DataSpec, ReleasePart
 from caveat.synthesis.margins.promise import OPTIONS
 from caveat.synthesis.methods import Settings
-from caveat.synthesis.plan import DIAL, PLAIN, TOP_LEVEL, make_plan
+from caveat.synthesis.options import DIAL, PLAIN, TOP_LEVEL
+from caveat.synthesis.plan import make_plan
 from caveat.table.files import ColumnSchema
 from caveat.table.grouping import Groups
 

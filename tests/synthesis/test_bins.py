@@ -6,7 +6,7 @@ import numpy as np
 
 from caveat.datasets import survey
 from caveat.synthesis import make_plan
-from caveat.synthesis.bins import SAMPLED, Bins, sampled, with_sample
+from caveat.synthesis.pairs import SAMPLED, Bins, sampled, with_sample
 
 
 def test_numbers_dates_and_missing_values_have_few_codes() -> None:

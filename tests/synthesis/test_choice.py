@@ -10,7 +10,7 @@ from tests.refusals import refused
 from tests.synthesis.wide import wide
 
 from caveat.synthesis import Synthesizer, make_plan
-from caveat.synthesis.choice import Choice
+from caveat.synthesis.choosing import Choice
 from caveat.synthesis.store import load, save
 from caveat.table import Table
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caveat.synthesis.fresh_keys import FreshKeys
+from caveat.synthesis.replacing import FreshKeys
 from caveat.table import Table
 
 NUMBERS = st.integers(-(10**9), 10**9)

@@ -14,7 +14,7 @@ from tests.tree.guarded.slow import Declared, roundness
 
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.synthesis import Synthesizer, make_plan
-from caveat.synthesis.grid import MOST_CELLS, SCALES, Grid, declared_bins, declared_grid
+from caveat.synthesis.coding import MOST_CELLS, SCALES, Grid, declared_bins, declared_grid
 from caveat.table import Table
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from caveat.errors import CaveatWarning
 from caveat.synthesis import Synthesizer, make_plan
-from caveat.synthesis.method_names import SYNTHPOP, our_method
 from caveat.synthesis.methods import METHODS
+from caveat.synthesis.plan import SYNTHPOP, our_method
 from caveat.table import Kind, Table
 
 ANSWERS = ["no", "yes", "yes", None] * 30

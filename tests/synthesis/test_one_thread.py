@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from threadpoolctl import threadpool_info
 
-from caveat.synthesis.one_thread import one_thread_each
+from caveat.synthesis.fitting import one_thread_each
 
 
 def most() -> int:

@@ -11,8 +11,8 @@ import pytest
 from tests.refusals import refused
 
 from caveat.datasets import survey
-from caveat.synthesis import Model, Synthesizer, model, out_of_core
-from caveat.synthesis.out_of_core import Store
+from caveat.synthesis import Model, Synthesizer, model
+from caveat.synthesis.model import Store
 from caveat.table import ColumnSchema, Schema, Table, concat
 
 TABLE = Schema({"income": ColumnSchema(missing={-8: "not asked"})}).apply(
@@ -29,12 +29,12 @@ OPTIONS = {
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Several blocks, and a file for every array."""
     monkeypatch.setattr(model, "BLOCK", 130)
-    monkeypatch.setattr(out_of_core, "BLOCK", 130)
-    monkeypatch.setattr(out_of_core, "SMALL", 1)
+    monkeypatch.setattr(model, "BLOCK", 130)
+    monkeypatch.setattr(model, "SMALL", 1)
 
 
 def fitted(store: Store | None = None, **options: object) -> Model:
-    def done(_: str, column: out_of_core.ColumnModel) -> out_of_core.ColumnModel | None:
+    def done(_: str, column: model.ColumnModel) -> model.ColumnModel | None:
         return None if store is None else store.put_away(column)
 
     found = Synthesizer(seed=3, threads=2, **options).fit(TABLE, done=done)
@@ -72,7 +72,7 @@ def test_the_same_copies(tmp_path: Path, options: dict[str, object]) -> None:
 def test_large_arrays_are_mapped_and_small_ones_are_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(out_of_core, "SMALL", 500)
+    monkeypatch.setattr(model, "SMALL", 500)
     tree = fitted(Store(tmp_path), method="cart").columns["age"].values.tree  # type: ignore[union-attr]
     assert len(tree.rows) == 600
     assert isinstance(tree.rows.base, np.memmap)
@@ -86,6 +86,6 @@ def test_a_full_disk_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyP
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(out_of_core, "write_array", full)
+    monkeypatch.setattr(model, "write_array", full)
     with refused("command.output.not-writable"):
         fitted(Store(tmp_path), method="cart")

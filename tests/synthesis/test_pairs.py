@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from caveat.synthesis._pairs import BINS, UNIT, scores_for, whole_entropy
+from caveat.synthesis.pairs import BINS, UNIT, scores_for, whole_entropy
 
 
 def by_definition(first, second):

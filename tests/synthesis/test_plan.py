@@ -8,8 +8,8 @@ from tests.refusals import refused
 
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.synthesis import Synthesizer, make_plan
-from caveat.synthesis.public import assumed_public
-from caveat.synthesis.rules import parse_rule
+from caveat.synthesis.options import parse_rule
+from caveat.synthesis.seen import assumed_public
 from caveat.table import Table
 from caveat.table.identifying import judge
 

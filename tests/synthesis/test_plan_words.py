@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from caveat.synthesis import make_plan
-from caveat.synthesis.plan_words import described, methods_of, summary_of
+from caveat.synthesis.plan import described, methods_of, summary_of
 from caveat.table import Table
 
 TABLE = Table.from_frame(

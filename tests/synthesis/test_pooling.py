@@ -12,7 +12,7 @@ import pytest
 from tests.refusals import refused
 
 from caveat.synthesis import Synthesizer, load, make_plan, save
-from caveat.synthesis.pooling import RareLevels, declared_levels, find_rare, rare_below
+from caveat.synthesis.seen import RareLevels, declared_levels, find_rare, rare_below
 from caveat.table import Schema, Table
 
 N = 200

@@ -13,7 +13,7 @@ from tests.synthesis.linked.people import households, patients
 
 from caveat.synthesis import Synthesizer, load, save
 from caveat.synthesis.linked import GroupModel, LinkedModel
-from caveat.synthesis.out_of_core import Store
+from caveat.synthesis.model import Store
 from caveat.synthesis.replacing import Replacement
 from caveat.table import Table
 from caveat.table.linked import Linked
@@ -134,7 +134,7 @@ def test_every_copy_has_codes_of_its_own_and_the_same_root_the_same_ones() -> No
 
 def test_a_model_file_and_blocks_give_the_same_values(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("caveat.synthesis.model.BLOCK", 128)
-    monkeypatch.setattr("caveat.synthesis.out_of_core.BLOCK", 128)
+    monkeypatch.setattr("caveat.synthesis.model.BLOCK", 128)
     model = Synthesizer(seed=1, replace=REPLACE).fit(pd.DataFrame(PATIENTS))
     save(model, tmp_path / "m.caveat")
     loaded = load(tmp_path / "m.caveat")

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from caveat.synthesis.smoothing import bandwidth
+from caveat.synthesis.coding import bandwidth
 
 
 def of_values(values):

@@ -17,9 +17,9 @@ from caveat.cluster import running_on, threads
 from caveat.cluster.scheduler import DaskWorkers
 from caveat.datasets import buyer_beware, survey
 from caveat.errors import CaveatError
-from caveat.synthesis import spread
+from caveat.synthesis import synthesizer
 from caveat.synthesis.model import BLOCK
-from caveat.synthesis.spread import blocks_of, blocks_on
+from caveat.synthesis.synthesizer import blocks_of, blocks_on
 from caveat.table.code_files import CodeFiles
 from caveat.table.frames import write_parts
 from caveat.table.table import concat
@@ -34,8 +34,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     yield folder
     assert list(folder.iterdir()) == []  # nothing confidential stays
-    assert spread._FITS.kept == {}
-    assert spread._MODEL.kept == {}
+    assert synthesizer._FITS.kept == {}
+    assert synthesizer._MODEL.kept == {}
 
 
 @pytest.fixture(scope="module")

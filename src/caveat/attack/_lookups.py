@@ -14,14 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.attack.worlds import Worlds
-from caveat.synthesis.cells import Cells, inputs_of, without_unknown
-from caveat.synthesis.column_model import ColumnModel
+from caveat.synthesis.column_model import Cells, ColumnModel, inputs_of, without_unknown
 from caveat.synthesis.fitting import fit_columns, predictors_of
 from caveat.synthesis.methods import Inputs, Settings, Target
-from caveat.synthesis.methods._crosstab import cell_names
-from caveat.synthesis.methods.lookup import Lookup
+from caveat.synthesis.methods.tables import Lookup, cell_names
 from caveat.synthesis.model import recoded
-from caveat.synthesis.plan import GIVEN
+from caveat.synthesis.options import GIVEN
 from caveat.table import Table
 from caveat.table.table import concat
 from caveat.tree.adjacent import Changes, Likelihoods, Training

@@ -20,7 +20,7 @@ from caveat.attack.updates import Updates, can_update
 from caveat.attack.worlds import Evidence, Worlds, in_threads, refuse_impossible
 from caveat.errors import CaveatError
 from caveat.risk import key_cells
-from caveat.synthesis.choosing import SAMPLED
+from caveat.synthesis.pairs import SAMPLED
 from caveat.table import Column, Table
 
 __all__ = ["FROM_THESE", "Done", "refuse_without", "with_each_value", "with_rows", "without_each"]

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from caveat.attack.worlds import Worlds, in_threads
 from caveat.discreet import without_values
-from caveat.synthesis.choosing import SAMPLED, Choosing, Moved
+from caveat.synthesis.choosing import Choosing
+from caveat.synthesis.pairs import SAMPLED, Moved
 from caveat.table import Table
 
 __all__ = ["ChoiceChanges", "OtherPredictors"]

@@ -30,7 +30,8 @@ from caveat.attack.privacy_loss import PrivacyLoss
 from caveat.attack.worlds import refuse_impossible
 from caveat.errors import CaveatError, hint
 from caveat.synthesis.linked import GroupModel, LinkedModel
-from caveat.synthesis.plan import WITHOUT_MODEL, ColumnPlan
+from caveat.synthesis.options import WITHOUT_MODEL
+from caveat.synthesis.plan import ColumnPlan
 from caveat.table import Table
 from caveat.table.align import common_levels
 from caveat.table.grouping import GROUPS, MEMBERS

@@ -21,15 +21,12 @@ from caveat.attack.choices import ChoiceChanges
 from caveat.attack.worlds import Worlds, affected_columns, in_threads
 from caveat.discreet import without_values
 from caveat.synthesis import Plan
-from caveat.synthesis.cells import Cells, inputs_of, without_unknown
 from caveat.synthesis.coding import ORDINARY
-from caveat.synthesis.column_model import ColumnModel
+from caveat.synthesis.column_model import Cells, ColumnModel, inputs_of, without_unknown
 from caveat.synthesis.fitting import predictors_of
-from caveat.synthesis.methods._points import Points
-from caveat.synthesis.methods.guarded import Guarded, predictor_codes
-from caveat.synthesis.methods.stratified import Stratified
+from caveat.synthesis.methods.guarded import Guarded, Points, Stratified, predictor_codes
 from caveat.synthesis.model import recoded
-from caveat.synthesis.rules import Order
+from caveat.synthesis.options import Order
 from caveat.table import Table
 from caveat.tree.guarded import GuardedTree, Sample
 from caveat.tree.guarded.adjacent import Change, Moves, logs_of_moves, moves_work, released_codes

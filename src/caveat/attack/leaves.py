@@ -10,13 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.synthesis import Model, Plan
-from caveat.synthesis.cells import Cells, inputs_of, without_unknown
 from caveat.synthesis.coding import ORDINARY
-from caveat.synthesis.column_model import ColumnModel
+from caveat.synthesis.column_model import Cells, ColumnModel, inputs_of, without_unknown
 from caveat.synthesis.fitting import predictors_of
-from caveat.synthesis.methods.cart import Cart
-from caveat.synthesis.methods.guarded import Guarded, predictor_codes
-from caveat.synthesis.methods.stratified import Stratified
+from caveat.synthesis.methods.guarded import Guarded, Stratified, predictor_codes
+from caveat.synthesis.methods.trees import Cart
 from caveat.synthesis.model import recoded
 from caveat.table import Table
 

@@ -28,10 +28,9 @@ from caveat.seeds import child_seed
 from caveat.showing import Summary, frame_of, in_short, on_page
 from caveat.synthesis import Model, Plan
 from caveat.synthesis.choosing import drawn_again
-from caveat.synthesis.margins.domain import cells_in
 from caveat.synthesis.margins.guaranteed import declared_codings, measured_by
-from caveat.synthesis.margins.private import Measured
-from caveat.synthesis.public import has_guard
+from caveat.synthesis.margins.promise import Measured, cells_in
+from caveat.synthesis.seen import has_guard
 from caveat.table import Table
 
 __all__ = [

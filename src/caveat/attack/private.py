@@ -18,9 +18,15 @@ from caveat.errors import CaveatError
 from caveat.privacy import discrete_gaussian_log_pmf
 from caveat.synthesis import Plan
 from caveat.synthesis.coding import Coding
-from caveat.synthesis.margins.domain import NOT_COUNTED, cells_in
 from caveat.synthesis.margins.guaranteed import declared_codings
-from caveat.synthesis.margins.private import Measured, Pair, expected, open_pairs
+from caveat.synthesis.margins.promise import (
+    NOT_COUNTED,
+    Measured,
+    Pair,
+    cells_in,
+    expected,
+    open_pairs,
+)
 from caveat.synthesis.margins.tables import count_tables, places
 from caveat.table import Table
 

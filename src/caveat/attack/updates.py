@@ -19,10 +19,10 @@ from caveat.attack._lookups import lookup_likelihoods
 from caveat.attack.choices import ChoiceChanges, OtherPredictors
 from caveat.attack.worlds import Evidence, Worlds, in_threads
 from caveat.errors import CaveatError
-from caveat.synthesis.cells import Cells, inputs_of
 from caveat.synthesis.coding import ORDINARY, Coding
+from caveat.synthesis.column_model import Cells, inputs_of
 from caveat.synthesis.methods import Inputs
-from caveat.synthesis.methods.cart import control_of
+from caveat.synthesis.methods.trees import control_of
 from caveat.table import Table
 from caveat.table.align import recode_to
 from caveat.tree.adjacent import Changes, Training, adjacent_likelihoods, whole_logarithms

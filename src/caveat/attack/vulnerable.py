@@ -15,9 +15,9 @@ from caveat.attack.worlds import Worlds
 from caveat.discreet import without_values
 from caveat.risk import key_cells
 from caveat.showing import frame_of
-from caveat.synthesis.cells import Cells, inputs_of
+from caveat.synthesis.column_model import Cells, inputs_of
 from caveat.synthesis.fitting import predictors_of
-from caveat.synthesis.methods.cart import Cart
+from caveat.synthesis.methods.trees import Cart
 from caveat.table import Column, Table
 from caveat.tree import Tree
 

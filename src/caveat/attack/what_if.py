@@ -21,7 +21,7 @@ from caveat.generators import Setting
 from caveat.seeds import Stream, child_seed
 from caveat.synthesis import Plan
 from caveat.synthesis.methods.guarded import guard_of
-from caveat.synthesis.plan import DIAL, PLAIN
+from caveat.synthesis.options import DIAL, PLAIN
 from caveat.table import Table
 
 __all__ = ["Tried", "Way", "other_ways", "what_if"]

@@ -19,11 +19,10 @@ from caveat.attack.guarded import can_move, cells_alike, is_guarded
 from caveat.attack.updates import can_update
 from caveat.attack.worlds import Worlds, affected_columns
 from caveat.synthesis import Model, Plan
+from caveat.synthesis.coding import MOST_CELLS as GRID_CELLS
 from caveat.synthesis.column_model import ColumnModel
-from caveat.synthesis.grid import MOST_CELLS as GRID_CELLS
 from caveat.synthesis.linked import LinkedModel
-from caveat.synthesis.methods.guarded import Guarded
-from caveat.synthesis.methods.stratified import Stratified
+from caveat.synthesis.methods.guarded import Guarded, Stratified
 from caveat.table import Column, Table
 from caveat.tree.guarded.adjacent import moves_work
 

@@ -21,11 +21,12 @@ from numpy.typing import NDArray
 from caveat.attack.private import TableChanges
 from caveat.errors import CaveatError
 from caveat.synthesis import Model, Plan
-from caveat.synthesis.choosing import Bins, chosen_again, log_choice, with_sample
+from caveat.synthesis.choosing import chosen_again, log_choice
 from caveat.synthesis.column_model import ColumnModel
 from caveat.synthesis.fitting import fit_columns
 from caveat.synthesis.model import written
-from caveat.synthesis.public import has_guard
+from caveat.synthesis.pairs import Bins, with_sample
+from caveat.synthesis.seen import has_guard
 from caveat.table import Column, Table
 from caveat.table.align import common_levels
 from caveat.table.table import concat

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from caveat.synthesis import Model, Synthesizer
     from caveat.synthesis.column_model import ColumnModel
     from caveat.synthesis.linked import GroupModel
-    from caveat.synthesis.out_of_core import Store
+    from caveat.synthesis.model import Store
 
 __all__ = ["model_app", "synth"]
 
@@ -147,7 +147,7 @@ def synth(
     # The synthesiser brings a compiler: only when there is something to synthesise.
     from caveat.synthesis import Synthesizer, save
     from caveat.synthesis.linked import GroupModel
-    from caveat.synthesis.out_of_core import Store
+    from caveat.synthesis.model import Store
     from caveat.synthesis.store import NOTICE
 
     store = None if place is None else Store(place)
@@ -175,9 +175,9 @@ def synth(
 
 def _origins(fitted: Model | GroupModel, reader: Reader, table: Table) -> identifying.Output:
     """Return where the columns of the copies, and of what describes them, come from."""
-    from caveat.synthesis.leaving_out import release_output
     from caveat.synthesis.linked import GroupModel
     from caveat.synthesis.margins.promise import is_private
+    from caveat.synthesis.seen import release_output
 
     # What a guarantee is for has declared levels, and keys of groups are fresh.
     judged = {} if is_private(reader.synthesis) else judge(table)
@@ -227,7 +227,7 @@ def _write_copies(
 ) -> None:
     """Draw the copies and write them, block by block."""
     from caveat.synthesis.column_model import ON_A_GRID
-    from caveat.synthesis.spread import blocks_of
+    from caveat.synthesis.synthesizer import blocks_of
 
     # Points of a range: what only one person has comes by chance, as any number.
     plan = fitted.plan.columns

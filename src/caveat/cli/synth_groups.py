@@ -142,7 +142,7 @@ def _unguarded(plan: LinkedPlan, names: Sequence[str]) -> list[str]:
 
 def say_ranges(plan: Plan | LinkedPlan) -> None:
     """Name the columns whose range was read off the data."""
-    from caveat.synthesis.public import remark_on_ranges
+    from caveat.synthesis.seen import remark_on_ranges
 
     for remark in remark_on_ranges(plan.columns):
         console.remark(f"note: {remark}")
@@ -201,7 +201,7 @@ def synth_tables(
 
 def _output(table: TableSpec, linked: Linked, fitted: LinkedModel) -> Output:
     """Return where the columns of a drawn table come from; lookups are public lists."""
-    from caveat.synthesis.leaving_out import release_output
+    from caveat.synthesis.seen import release_output
 
     original, name = linked.tables[table.name], table.name
     if name in linked.lookups:

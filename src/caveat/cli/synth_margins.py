@@ -48,8 +48,8 @@ def write_source(
     if folder is None:
         return
     from caveat.release.folder import release_folder, write_manifest
-    from caveat.synthesis.margins.noisy import source_of
-    from caveat.synthesis.margins.published import write_tables
+    from caveat.synthesis.margins.guaranteed import source_of
+    from caveat.synthesis.margins.plan import write_tables
 
     tables = source_of(fitted)
     with console.notes(), release_folder(folder, force=force, inputs=inputs) as (draft, left):

@@ -14,14 +14,14 @@ from caveat.protect.pipeline import Surroundings, check_steps, protect, reads_or
 from caveat.protect.record import Step
 from caveat.seeds import Stream, child_seed
 from caveat.synthesis import Model, Plan, Synthesizer
+from caveat.synthesis.coding import SMOOTHINGS
 from caveat.synthesis.column_model import ColumnModel
 from caveat.synthesis.drafts import DraftPlan, draft
-from caveat.synthesis.linked.groups import GroupModel, GroupPlan
+from caveat.synthesis.linked.model import GroupModel, GroupPlan
 from caveat.synthesis.margins.promise import is_private
 from caveat.synthesis.methods import Settings
-from caveat.synthesis.plan import DIAL, PLAIN, WITHOUT_MODEL, is_idle, why_idle
-from caveat.synthesis.public import has_guard
-from caveat.synthesis.smoothing import SMOOTHINGS
+from caveat.synthesis.options import DIAL, PLAIN, WITHOUT_MODEL, is_idle, why_idle
+from caveat.synthesis.seen import has_guard
 from caveat.table import Table
 from caveat.table.identifying import Origin
 

@@ -1,15 +1,20 @@
 """Promises: what a mechanism guarantees, what several add up to, and noise that keeps it."""
 
-from caveat.privacy.budget import Budget
-from caveat.privacy.hockey_stick import delta_of, poisson_delta, poisson_hockey_stick
-from caveat.privacy.ledger import BUDGET, RELEASE, TABLE, Ledger, Limit, Spent
+from caveat.privacy.ledger import BUDGET, RELEASE, TABLE, Budget, Ledger, Limit, Spent
 from caveat.privacy.noise import (
+    choice_rho,
     choose,
+    delta_of,
     discrete_gaussian,
     discrete_gaussian_log_pmf,
+    epsilon_of,
+    gaussian_rho,
     poisson_counts,
+    poisson_delta,
+    poisson_hockey_stick,
+    rho_of,
+    simple_rho,
 )
-from caveat.privacy.zcdp import choice_rho, epsilon_of, gaussian_rho, rho_of, simple_rho
 
 __all__ = [
     "BUDGET",

@@ -1,20 +1,16 @@
-"""The ledger: what was spent on promises about the same data, over all releases.
-
-One file with a JSON object a line. A line is written after the noise was drawn and before
-anything that was made with it is: who has an output has its entry, and a run that is killed has
-spent nothing unless its line is whole. The file holds no data, but says what an office does with
-its data: it is for the inside.
-"""
+"""The ledger: what was spent on promises about the same data, and the budget it may not exceed."""
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
 import sys
+import time
 import unicodedata
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import ROUND_DOWN, Context
@@ -24,13 +20,134 @@ from typing import Any
 
 from caveat.documents import parse, read_bytes
 from caveat.errors import CaveatError, commands_in
-from caveat.privacy._append import append
-from caveat.privacy._checks import check_delta, check_epsilon, check_positive
-from caveat.privacy._lock import locked
-from caveat.privacy.zcdp import epsilon_of, rho_of
+from caveat.privacy.noise import check_delta, check_epsilon, check_positive, epsilon_of, rho_of
 from caveat.stopping import held, stop_if_told
 
-__all__ = ["BUDGET", "RELEASE", "TABLE", "Ledger", "Limit", "Spent"]
+__all__ = ["BUDGET", "RELEASE", "TABLE", "Budget", "Ledger", "Limit", "Spent"]
+
+
+def append(path: Path, whole: int, lines: Sequence[str]) -> None:
+    """Add lines after the last whole one, all of them or nothing, and force them to the disk.
+
+    Parameters
+    ----------
+    path
+        The file; it is made if it is not there.
+    whole
+        Length of what is whole in it; what follows is cut off.
+    lines
+        The lines, without their ends.
+    """
+    line = b"".join(text.encode() + b"\n" for text in lines)
+    is_new = not path.exists()
+    opened = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
+    try:
+        os.ftruncate(opened, whole)
+        if whole:
+            os.lseek(opened, whole - 1, os.SEEK_SET)
+            if os.read(opened, 1) != b"\n":
+                line = b"\n" + line  # somebody's editor has left the last end out
+        try:
+            os.lseek(opened, whole, os.SEEK_SET)
+            if os.write(opened, line) != len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            os.fsync(opened)
+        except OSError:
+            os.ftruncate(opened, whole)
+            raise
+    finally:
+        os.close(opened)
+    if is_new and os.name != "nt":
+        _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """See to it that also the name of a new file outlives the machine."""
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
+# -------------------------------------------------------------------------------------------------
+# A lock that must be had: held by one process, and given up by the system when that ends.
+#
+# Drafts of files have a lock of their own (``table/drafts.py``), which they can do without. Here
+# a system or a network without locks is an error: two runs could spend the same budget.
+
+
+fcntl: Any = None
+with suppress(ImportError):  # Linux, macOS
+    import fcntl
+msvcrt: Any = None
+with suppress(ImportError):  # Windows
+    import msvcrt
+
+PATIENCE = 600.0
+"""Seconds that a run waits for another one."""
+
+STEP = 0.02
+BUSY = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock on a file, which is made if it is not there and stays.
+
+    Nothing is in the file and it is never removed: who removes it takes the lock from somebody who
+    has just opened it.
+    """
+    opened = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        _wait(opened, path)
+        yield
+    finally:
+        os.close(opened)  # which gives the lock up
+
+
+def _wait(opened: int, path: Path) -> None:
+    until = time.monotonic() + PATIENCE
+    while not _try(opened, path):
+        if time.monotonic() > until:
+            raise CaveatError(
+                f"another run has held the lock for {PATIENCE:.0f} seconds",
+                where=str(path),
+                do="let it end, and try again",
+                code="privacy.lock.timeout",
+            )
+        time.sleep(STEP)
+
+
+def _try(opened: int, path: Path) -> bool:
+    """Take the lock if nobody has it."""
+    try:
+        if fcntl is not None:
+            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        elif msvcrt is not None:
+            msvcrt.locking(opened, msvcrt.LK_NBLCK, 1)
+        else:
+            raise OSError(errno.ENOLCK, "no locks on this system")
+    except OSError as error:
+        if error.errno in BUSY:
+            return False
+        raise CaveatError(
+            f"cannot be locked ({error.strerror})",
+            where=str(path),
+            do="put the ledger on a disk of this machine",
+            code="privacy.lock.unsupported",
+        ) from None
+    return True
+
+
+# -------------------------------------------------------------------------------------------------
+# The ledger: what was spent on promises about the same data, over all releases.
+#
+# One file with a JSON object a line. A line is written after the noise was drawn and before
+# anything that was made with it is: who has an output has its entry, and a run that is killed has
+# spent nothing unless its line is whole. The file holds no data, but says what an office does
+# with its data: it is for the inside.
+
 
 BUDGET = "budget"
 """The kind of entry that spends; entries of other kinds are kept and cost nothing."""
@@ -474,3 +591,49 @@ def _down(number: float) -> str:
     """Return three digits of a number, not rounded up: so much can be had."""
     digits = Context(prec=3, rounding=ROUND_DOWN)
     return f"{float(digits.create_decimal_from_float(number * (1 + ROUNDING))):.3g}"
+
+
+# -------------------------------------------------------------------------------------------------
+# A budget: where spending is written down, and how much of it there may be.
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Where spending is written down, and how much of it there may be.
+
+    Parameters
+    ----------
+    ledger
+        The file.
+    dataset
+        The name of the data: all releases of the same data share one budget.
+    limit
+        What they may cost together; None for what just one of them costs.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     budget = Budget(Path(folder) / "ledger.jsonl", "survey", Limit(2, 1e-6))
+    ...     with budget.spending(Spent(rho=0.01), alone=Limit(1, 1e-9)):
+    ...         pass  # the noise is drawn here
+    ...     round(Ledger(budget.ledger).spent("survey", 1e-6), 3)
+    0.622
+    """
+
+    ledger: str | Path
+    dataset: str
+    limit: Limit | None = None
+
+    def spending(self, cost: Spent, *, alone: Limit) -> AbstractContextManager[None]:
+        """Return the block in which noise of a cost is drawn.
+
+        Parameters
+        ----------
+        cost
+            What the block costs.
+        alone
+            The limit if the budget has none.
+        """
+        limit = alone if self.limit is None else self.limit
+        return Ledger(self.ledger).spending(self.dataset, cost, limit=limit)

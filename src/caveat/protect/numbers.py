@@ -109,7 +109,7 @@ def smooth(
         The numbers to smooth.
     smoother
         A function of values, the distinct values, their counts and a random generator; see
-        ``caveat.synthesis.smoothing``.
+        ``caveat.synthesis.coding``.
     by
         Smooth within each combination of these columns.
     seed

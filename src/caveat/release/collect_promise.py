@@ -19,8 +19,7 @@ from caveat.release.material import Material
 from caveat.spec.spec import ReleaseSpec
 from caveat.synthesis import Model
 from caveat.synthesis.fitting import changes_cleared
-from caveat.synthesis.margins.private import Measured
-from caveat.synthesis.margins.promise import Promise
+from caveat.synthesis.margins.promise import Measured, Promise
 
 __all__ = ["PROMISE", "collect_promise", "remarks_on"]
 

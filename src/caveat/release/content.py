@@ -25,12 +25,12 @@ from caveat.spec.spec import ReleasePart, ReleaseSpec
 from caveat.synthesis import Model
 from caveat.synthesis.column_model import ColumnModel
 from caveat.synthesis.linked import GroupModel, LinkedModel
-from caveat.synthesis.methods.cart import Cart
-from caveat.synthesis.methods.guarded import Guarded, guard_of
-from caveat.synthesis.methods.stratified import Stratified
-from caveat.synthesis.plan import GIVEN, ColumnPlan
-from caveat.synthesis.public import assumed_public
+from caveat.synthesis.methods.guarded import Guarded, Stratified, guard_of
+from caveat.synthesis.methods.trees import Cart
+from caveat.synthesis.options import GIVEN
+from caveat.synthesis.plan import ColumnPlan
 from caveat.synthesis.replacing import HOW, Replaced
+from caveat.synthesis.seen import assumed_public
 from caveat.table import Column, Table
 from caveat.table.cells import PrivateNumbers, chance_alone, share_alone
 from caveat.table.code_files import content_hash

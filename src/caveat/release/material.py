@@ -19,10 +19,10 @@ from caveat.seeds import Stream, rng_of
 from caveat.spec.scenarios import ScenarioSpec
 from caveat.spec.spec import ReleaseSpec
 from caveat.synthesis import Model, Plan
-from caveat.synthesis.linked.groups import GroupModel
+from caveat.synthesis.linked.model import GroupModel
 from caveat.synthesis.linked.plan import LinkedPlan
 from caveat.synthesis.margins.promise import is_private
-from caveat.synthesis.pooling import LEFT_OUT
+from caveat.synthesis.seen import LEFT_OUT
 from caveat.table import Pair, Table, align_copies
 from caveat.table.code_files import CodeFiles
 from caveat.table.files import read_into

@@ -229,7 +229,7 @@ def held_against_data(path: Path) -> Mapping[str, Any]:
     """Hold a specification against its data, and return how each column would be made."""
     from caveat.release.run import seconds_of
     from caveat.spec.spec import ReleaseSpec
-    from caveat.synthesis.plan_words import summary_of
+    from caveat.synthesis.plan import summary_of
 
     spec = ReleaseSpec.from_toml(path)
     steps = seconds_of(spec, None)

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from caveat.release.material import Material
 from caveat.synthesis import Plan
 from caveat.synthesis.linked.plan import LinkedPlan
-from caveat.synthesis.pooling import KEPT, rare_threshold
-from caveat.synthesis.public import assumed_ranges, sole_ends
+from caveat.synthesis.seen import KEPT, assumed_ranges, rare_threshold, sole_ends
 from caveat.table import Column, Table
 from caveat.table.identifying import level_texts, units_of_levels
 

@@ -61,9 +61,9 @@ from caveat.seeds import TRIAL, ReleaseKey, is_guessable, key_of, random_root
 from caveat.spec.data_entries import folder_to_write
 from caveat.spec.scenarios import ScenarioSpec
 from caveat.spec.spec import ReleaseSpec
-from caveat.synthesis.leaving_out import release_output
-from caveat.synthesis.margins.noisy import write_source
+from caveat.synthesis.margins.guaranteed import write_source
 from caveat.synthesis.margins.promise import is_private
+from caveat.synthesis.seen import release_output
 from caveat.table import Table, write
 from caveat.table.frames import workplace
 from caveat.table.grouping import Groups, found_groups

@@ -31,8 +31,8 @@ from caveat.seeds import Stream, child_seed
 from caveat.spec.against_data import check_tables
 from caveat.spec.data_entries import TableSpec, forms_of
 from caveat.spec.scenarios import ScenarioSpec
-from caveat.synthesis.leaving_out import release_output
 from caveat.synthesis.replacing import Replaced
+from caveat.synthesis.seen import release_output
 from caveat.table.files import TextForm, check_target
 from caveat.table.frames import write_several
 from caveat.table.identifying import Judgement, Origin, Output, joined, judge

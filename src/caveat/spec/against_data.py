@@ -15,10 +15,10 @@ from caveat.spec.document import Document
 from caveat.spec.scenarios import ScenarioSpec, UtilitySpec
 from caveat.synthesis import Plan, Synthesizer
 from caveat.synthesis.linked import LinkedPlan
-from caveat.synthesis.linked.groups import GroupPlan
+from caveat.synthesis.linked.model import GroupPlan
 from caveat.synthesis.linked.plan import some_of
-from caveat.synthesis.linked.stages import FIRST, PREVIOUS
-from caveat.synthesis.rules import parse_rule
+from caveat.synthesis.linked.unfold import FIRST, PREVIOUS
+from caveat.synthesis.options import parse_rule
 from caveat.table import Table
 from caveat.table.grouping import found_groups
 from caveat.table.linked import Joined, Linked, joined_of, number_of

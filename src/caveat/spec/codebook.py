@@ -13,8 +13,8 @@ import numpy as np
 from caveat.errors import CaveatError
 from caveat.findings.profile import Finding, Profile, Strength, percent
 from caveat.spec.document import comment, toml_key, toml_value
-from caveat.synthesis.grid import declared_grid
-from caveat.synthesis.margins.domain import words_of
+from caveat.synthesis.coding import declared_grid
+from caveat.synthesis.margins.promise import words_of
 from caveat.table import Column, ColumnSchema, Kind, Schema, Table
 from caveat.table.files import read_into, read_value_labels
 from caveat.table.source import is_text

@@ -29,14 +29,14 @@ from caveat.spec._kinds import (
 from caveat.spec.data_entries import COLUMN, DATA, GROUPS, PRIVACY, RELEASE, TABLE
 from caveat.spec.limits import STRONG_MEASURES, STRONGEST
 from caveat.synthesis.choosing import ALL, AUTO, MOST, WIDE
-from caveat.synthesis.grid import SCALES
+from caveat.synthesis.coding import SCALES
 from caveat.synthesis.margins.promise import OPTIONS
-from caveat.synthesis.method_names import SYNTHPOP
 from caveat.synthesis.methods import METHODS, Settings
 from caveat.synthesis.methods.guarded import GUARDS
-from caveat.synthesis.plan import GIVEN, WITHOUT_MODEL
-from caveat.synthesis.public import USUAL_BINS
+from caveat.synthesis.options import GIVEN, WITHOUT_MODEL
+from caveat.synthesis.plan import SYNTHPOP
 from caveat.synthesis.replacing import HOW
+from caveat.synthesis.seen import USUAL_BINS
 from caveat.table.identifying import K
 from caveat.table.source import writable
 from caveat.utility import MEASURES as UTILITIES

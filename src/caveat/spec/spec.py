@@ -43,7 +43,7 @@ from caveat.spec.scenarios import (
     read_utility,
 )
 from caveat.synthesis import Plan
-from caveat.synthesis.linked.groups import GroupPlan
+from caveat.synthesis.linked.model import GroupPlan
 from caveat.synthesis.margins.promise import OPTIONS, is_private
 from caveat.synthesis.methods.guarded import GUARDS
 from caveat.table import Schema, Table

@@ -30,7 +30,7 @@ from caveat.synthesis.drafts import (
     PublishedTable,
     draft,
 )
-from caveat.synthesis.drafts.models import Equations
+from caveat.synthesis.drafts.plan import Equations
 from caveat.table import Table
 
 Ints = NDArray[np.int64]

@@ -19,7 +19,7 @@ from caveat.errors import CaveatWarning
 from caveat.outputs.plan_risk import Correlation, PlanRisk, correlation, plan_risk, planned_tables
 from caveat.studies.study import Grid, Output, Study, StudyResult, promises
 from caveat.synthesis import Synthesizer
-from caveat.synthesis.grid import assumed_grid
+from caveat.synthesis.coding import assumed_grid
 from caveat.synthesis.model import recoded
 from caveat.table import Column, Table, read
 from caveat.table.table import decimals_of

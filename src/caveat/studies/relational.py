@@ -18,7 +18,7 @@ from caveat.errors import CaveatError, CaveatWarning
 from caveat.generators.contract import reference
 from caveat.studies.study import Grid, Number, Output, Study, StudyResult
 from caveat.synthesis import Synthesizer
-from caveat.synthesis.fresh_keys import FreshKeys
+from caveat.synthesis.replacing import FreshKeys
 from caveat.table import Column, Kind, Table, read
 from caveat.table.linked import Link, Linked
 from caveat.utility.analyses import Coefficients

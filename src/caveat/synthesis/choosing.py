@@ -1,52 +1,303 @@
-"""Wide tables: each column is drawn from the few columns before it that tell most about it.
-
-What two columns tell about each other is their mutual information in a sample of the records, less
-what chance gives. The choice looks at the records, so it is part of what the strong attacker
-follows: plain trees take the strongest columns, and she takes them again in every world; for
-guarded trees they are drawn, a column that tells more with a larger probability, and the
-probability of what was drawn is part of that of their structure.
-"""
+"""From which columns each is drawn: all that may be, or in wide tables a few that tell most."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
+from math import log
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from caveat.discreet import without_values
+from caveat.errors import CaveatError
 from caveat.expressions import Expression
 from caveat.seeds import Stream, random_root, rng_of
-from caveat.synthesis._pairs import UNIT, drawn_logs, picked_sets, scores_for, whole_entropy
-from caveat.synthesis._plan_checks import WITHOUT_MODEL
-from caveat.synthesis.bins import SAMPLED, Bins, Moved, sampled, with_sample
-from caveat.synthesis.choice import (
-    ALL,
-    AUTO,
-    MOST,
-    WIDE,
-    Choice,
-    all_or_named,
-    how_many,
-    is_drawn,
+from caveat.synthesis.methods import Settings
+from caveat.synthesis.options import WITHOUT_MODEL, Fixed, Order
+from caveat.synthesis.pairs import (
+    BINS,
+    UNIT,
+    Bins,
+    Moved,
+    drawn_logs,
+    picked_sets,
+    sampled,
+    scores_for,
+    whole_entropy,
 )
-from caveat.synthesis.predictors import fits
-from caveat.synthesis.rules import Fixed, Order
-from caveat.table import Table
+from caveat.synthesis.seen import too_many_levels, tree_fits
+from caveat.table import Column, Table
+
+__all__ = [
+    "ALL",
+    "AUTO",
+    "MOST",
+    "MOST_CLASSES",
+    "WIDE",
+    "Choice",
+    "Choosing",
+    "all_or_named",
+    "all_that_fit",
+    "chosen_again",
+    "derived_last",
+    "drawn_again",
+    "fits",
+    "how_many",
+    "is_drawn",
+    "log_choice",
+    "narrowed",
+    "usual_method",
+]
 
 if TYPE_CHECKING:
     from caveat.synthesis.plan import ColumnPlan, Plan
 
-__all__ = [
-    "ALL", "AUTO", "MOST", "SAMPLED", "WIDE", "Bins", "Choice", "Choosing", "Moved",
-    "all_or_named", "chosen_again", "drawn_again", "how_many", "log_choice", "narrowed",
-    "with_sample",
-]  # fmt: skip
+
+MOST_CLASSES = 65_535  # limits of the tree engine
+MOST_CELLS = 1 << 24
+
+
+def usual_method(column: Column, name: str, settings: Settings, remarks: list[str]) -> Settings:
+    """Return the settings for a column, with a method that can hold its levels."""
+    if not column.kind.is_number and column.n_levels > MOST_CLASSES:
+        remarks.append(
+            f"{name} has {column.n_levels:,} levels, too many for a tree: it is drawn from its own "
+            'distribution; method = "nested" would draw it within the levels of another column'
+        )
+        return replace(settings, method="sample")
+    return settings
+
+
+def all_that_fit(
+    table: Table, name: str, settings: Settings, usable: Sequence[str], remarks: list[str]
+) -> list[str]:
+    """Return the columns that one can be drawn from, and remark on those that it cannot."""
+    column = table[name]
+    guarded = settings.method == "guarded"
+    chosen = [other for other in usable if fits(table[other], column, settings)]
+    if guarded and too_many_levels(column):
+        remarks.append(
+            f"{name} has {column.n_levels:,} levels, too many for guarded trees to draw it from "
+            "others: it is drawn from its own shares"
+        )
+    elif len(chosen) < len(usable):
+        out = ", ".join(other for other in usable if other not in chosen)
+        remarks.append(f"{name} is drawn without {out}, whose levels are too many for it")
+    return chosen
+
+
+def fits(predictor: Column, column: Column, settings: Settings) -> bool:
+    """Whether trees can split a predictor of a column, or tabulate its levels by classes."""
+    if settings.method == "guarded":
+        return tree_fits(predictor, column)
+    if predictor.kind.has_order:
+        return True
+    classes = 1 if column.kind.is_number else column.n_levels
+    return predictor.n_levels <= MOST_CLASSES and predictor.n_levels * classes <= MOST_CELLS
+
+
+def derived_last(columns: dict[str, ColumnPlan]) -> dict[str, ColumnPlan]:
+    """Put derived columns behind the columns they need; a circle is an error."""
+    plain = {n: e for n, e in columns.items() if e.settings.method != "derived"}
+    waiting = {n: e for n, e in columns.items() if n not in plain}
+    needs = {n: Expression(e.settings.formula).columns for n, e in waiting.items()}
+    for name, sources in needs.items():
+        absent = [s for s in sources if s not in columns or columns[s].settings.method == "drop"]
+        if absent:
+            raise CaveatError(
+                f"the formula needs {absent[0]}, which is not synthesised",
+                where="synthesis",
+                column=name,
+                do="use columns of the output",
+                code="synthesis.column.absent",
+            )
+    while waiting:
+        ready = [n for n in waiting if all(s in plain for s in needs[n])]
+        if not ready:
+            circle = " and ".join(waiting)
+            raise CaveatError(
+                f"{circle} are derived from each other",
+                where="synthesis, derived",
+                do="synthesise one of them",
+                entry=("derived",),
+                code="synthesis.formula.conflict",
+            )
+        plain |= {name: waiting.pop(name) for name in ready}
+    return plain
+
+
+# -------------------------------------------------------------------------------------------------
+# How many predictors are chosen for the columns of a wide table, and what is said about it.
+
+
+AUTO, ALL = "auto", "all"
+WIDE = 60
+"""Columns up to which every one is drawn from all before it."""
+MOST = 20
+"""Columns that one of a wide table is drawn from."""
+
+
+def is_drawn(settings: Settings) -> bool:
+    """Whether predictors of a column with these settings are drawn, not taken."""
+    return settings.method == "guarded"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How predictors were chosen in a plan.
+
+    Parameters
+    ----------
+    most
+        Predictors that were chosen for a column, beside those that were declared.
+    rows
+        Records in which columns were compared, at most.
+    temperature
+        The chance in the choice for guarded trees, in nats.
+    declared
+        The columns whose predictors were chosen, each with those that were not: rules, derived
+        columns and strata need them.
+    """
+
+    most: int
+    rows: int
+    temperature: float
+    declared: Mapping[str, tuple[str, ...]]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "declared", MappingProxyType(dict(self.declared)))
+
+    def described(self, columns: Mapping[str, ColumnPlan]) -> dict[str, Any]:
+        """Return how it was done, for the evidence; there is a temperature if any are drawn."""
+        drawn = any(is_drawn(columns[name].settings) for name in self.declared)
+        return {
+            "columns": len(self.declared),
+            "most": self.most,
+            "rows": self.rows,
+            "temperature": self.temperature if drawn else None,
+            "says": self.words(columns),
+        }
+
+    def words(self, columns: Mapping[str, ColumnPlan]) -> str:
+        """Return how it was done, for people."""
+        taken = "the strongest are taken, and the strong attacker takes them again in every world"
+        drawn = (
+            f"they are drawn, of two columns the one that tells {self.temperature:g} nats more e "
+            "times as often, and the strong attacker knows which, and how probable that was"
+        )
+        kinds = {is_drawn(columns[name].settings) for name in self.declared}
+        how = drawn if kinds == {True} else taken
+        if len(kinds) > 1:
+            how = f"for guarded trees {drawn}; for others {taken}"
+        return (
+            f"{len(self.declared):,} columns are drawn from {self.most} columns before them each, "
+            "those that tell most about them (mutual information less chance, in "
+            f"{self.rows:,} records), beside what rules, derived columns and strata need; {how}"
+        )
+
+    def worst_case(self, columns: Mapping[str, ColumnPlan]) -> float:
+        """Return a bound on what a record can do to the log probability of all draws.
+
+        A score of n records changes by at most log n + 1, and by 29/2 where codes come or go in
+        both columns; so each draw changes by at most twice as much over the temperature.
+        """
+        drawn = sum(is_drawn(columns[name].settings) for name in self.declared)
+        most = log(self.rows) + 1 + (2 * BINS - 3) / 2
+        return drawn * self.most * 2 * most / self.temperature
+
+    def state(self) -> dict[str, Any]:
+        """Return the choice as plain values."""
+        declared = {name: list(others) for name, others in self.declared.items()}
+        return {
+            "most": self.most,
+            "rows": self.rows,
+            "temperature": self.temperature,
+            "declared": declared,
+        }
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> Choice:
+        """Return the choice from plain values, or raise ValueError."""
+        most, rows, temperature = state["most"], state["rows"], state["temperature"]
+        if not (type(most) is type(rows) is int and most >= 1 and rows >= 1):
+            raise ValueError("no numbers of columns and rows")
+        if not (isinstance(temperature, float) and 0 < temperature < np.inf):
+            raise ValueError("no temperature")
+        declared = {name: tuple(others) for name, others in state["declared"].items()}
+        return cls(most, rows, temperature, declared)
+
+    def check(self, columns: Mapping[str, ColumnPlan]) -> None:
+        """Raise CaveatError unless the predictors of these columns can have been chosen so."""
+        for name, declared in self.declared.items():
+            entry = columns.get(name)
+            if (
+                entry is None
+                or not set(declared) <= set(entry.predictors)
+                or len(entry.predictors) - len(declared) > self.most
+            ):
+                raise CaveatError("the plan contradicts itself", code="model.file.damaged")
+
+
+def how_many(options: Mapping[str, Any], n_columns: int) -> int | None:
+    """Return how many predictors are chosen for a column, as the options say; None for all.
+
+    ``predictors`` is "auto", "all", a whole number, or a table with those of single columns.
+
+    Examples
+    --------
+    >>> [how_many({"predictors": given}, 100) for given in ("auto", "all", 7, {"b": ["a"]})]
+    [20, None, 7, 20]
+    """
+    given = options.get("predictors", AUTO)
+    if isinstance(given, Mapping) or given == AUTO:
+        return MOST if n_columns > WIDE else None
+    if given == ALL:
+        return None
+    if isinstance(given, int | np.integer) and not isinstance(given, bool) and given >= 1:
+        return int(given)
+    raise CaveatError(
+        "predictors must be auto, all, a whole number, 1 or more, or a table of columns",
+        where="synthesis",
+        do='write predictors = "auto", or name those of a column in its own entry',
+        entry=("predictors",),
+        code="synthesis.setting.type",
+    )
+
+
+def all_or_named(options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the predictors that are named for single columns of linked tables or groups.
+
+    All others are drawn from everything before them there: a number of columns is refused.
+    """
+    given = options.get("predictors", {})
+    if isinstance(given, Mapping):
+        return given
+    if how_many(options, 0) is not None:
+        raise CaveatError(
+            "predictors are chosen in a table that stands by itself, not in groups or linked ones",
+            where="synthesis",
+            do="leave the number out, or name the predictors of a column in its own entry",
+            entry=("predictors",),
+            code="synthesis.setting.conflict",
+        )
+    return {}
+
+
+# -------------------------------------------------------------------------------------------------
+# Wide tables: each column is drawn from the few columns before it that tell most about it.
+#
+# What two columns tell about each other is their mutual information in a sample of the records,
+# less what chance gives. The choice looks at the records, so it is part of what the strong
+# attacker follows: plain trees take the strongest columns, and she takes them again in every
+# world; for guarded trees they are drawn, a column that tells more with a larger probability, and
+# the probability of what was drawn is part of that of their structure.
+
 
 Ints = NDArray[np.int64]
 

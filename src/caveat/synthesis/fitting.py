@@ -2,41 +2,77 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cache
 from types import MappingProxyType
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.expressions import Expression
 from caveat.seeds import Stream, rng_of
-from caveat.synthesis.cells import Cells, empty_inputs, inputs_of
 from caveat.synthesis.coding import ORDINARY, Coding, Part
-from caveat.synthesis.column_model import ColumnModel
-from caveat.synthesis.margins.cells import cells_of, n_cells_of
-from caveat.synthesis.margins.clearing import changed_by
+from caveat.synthesis.column_model import Cells, ColumnModel, empty_inputs, inputs_of
 from caveat.synthesis.margins.models import Block, cleared_tables, without_records
-from caveat.synthesis.margins.plan import MARGINS
-from caveat.synthesis.margins.published import Published, published_tables
+from caveat.synthesis.margins.plan import MARGINS, Published, published_tables
+from caveat.synthesis.margins.tables import cells_of, changed_by, n_cells_of
 from caveat.synthesis.methods import METHODS, Fitted, Inputs, Settings, Target
-from caveat.synthesis.methods._checks import need
-from caveat.synthesis.methods.guarded import Guarded
-from caveat.synthesis.methods.ipf import Ipf, fit_block
-from caveat.synthesis.methods.stratified import Stratified
-from caveat.synthesis.one_thread import one_thread_each
-from caveat.synthesis.plan import WITHOUT_MODEL, ColumnPlan, Plan
-from caveat.synthesis.rules import Fixed, Order
+from caveat.synthesis.methods.base import need
+from caveat.synthesis.methods.guarded import Guarded, Stratified
+from caveat.synthesis.methods.tables import Ipf, fit_block
+from caveat.synthesis.options import WITHOUT_MODEL, Fixed, Order
+from caveat.synthesis.plan import ColumnPlan, Plan
 from caveat.table import Column, Kind, Table
 from caveat.table.table import count_codes, decimals_of, survey_weights
 from caveat.tree import Predictors
 
-__all__ = ["ColumnFits", "changes_cleared", "cleared_by", "fit_columns"]
+__all__ = ["ColumnFits", "changes_cleared", "cleared_by", "fit_columns", "one_thread_each"]
+
+
+@contextmanager
+def one_thread_each() -> Iterator[None]:
+    """Let linear algebra use one thread, as long as anybody is inside."""
+    with _INSIDE.lock:
+        if not _INSIDE.number:
+            _INSIDE.limit = _linear_algebra().limit(limits=1)
+        _INSIDE.number += 1
+    try:
+        yield
+    finally:
+        with _INSIDE.lock:
+            _INSIDE.number -= 1
+            if not _INSIDE.number:
+                _INSIDE.limit.restore_original_limits()
+
+
+class _Inside:
+    """Who fits columns in this process: several may do so at the same time."""
+
+    lock = threading.Lock()
+    number = 0
+    limit: Any = None
+
+
+_INSIDE = _Inside()
+
+
+@cache
+def _linear_algebra() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+# -------------------------------------------------------------------------------------------------
+# From an original table and a plan to fitted models, columns in parallel.
+
 
 UNSHARED = ("guarded", MARGINS, *WITHOUT_MODEL)  # methods that take no codes of the tree engine
 

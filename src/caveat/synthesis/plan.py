@@ -1,8 +1,9 @@
-"""The plan: which column is modelled when, from what, and how."""
+"""The plan: which column is modelled when, from what, and how; and how that is told."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any
@@ -11,12 +12,24 @@ import numpy as np
 
 from caveat.errors import CaveatError, Mistakes
 from caveat.showing import Summary, frame_of, in_short, on_page
-from caveat.synthesis._plan_checks import (
-    DIAL,
+from caveat.synthesis.choosing import (
+    Choice,
+    all_that_fit,
+    derived_last,
+    how_many,
+    narrowed,
+    usual_method,
+)
+from caveat.synthesis.coding import Coding, Grid
+from caveat.synthesis.margins.plan import MARGINS, MarginsPlan, plan_margins
+from caveat.synthesis.methods import METHODS, Settings
+from caveat.synthesis.methods.tables import margins_of
+from caveat.synthesis.options import (
     GIVEN,
-    PLAIN,
     TOP_LEVEL,
     WITHOUT_MODEL,
+    Fixed,
+    Order,
     check_formulas,
     check_leaves,
     check_margins_block,
@@ -25,49 +38,149 @@ from caveat.synthesis._plan_checks import (
     check_settings,
     check_strata,
     check_use,
-    is_idle,
-    named,
-    refuse_own,
-    why_idle,
-)
-from caveat.synthesis.choosing import Choice, how_many, narrowed
-from caveat.synthesis.coding import Coding
-from caveat.synthesis.grid import Grid
-from caveat.synthesis.leaving_out import refuse_strata, said_about
-from caveat.synthesis.margins.plan import MARGINS, MarginsPlan, plan_margins
-from caveat.synthesis.method_names import our_method
-from caveat.synthesis.methods import METHODS, Settings
-from caveat.synthesis.methods.ipf import margins_of
-from caveat.synthesis.options import (
+    column_named,
     kept,
     look_ups,
     parents_first,
+    parse_rule,
+    refuse_own,
     refuse_unknown,
     single_columns,
     visit_order,
 )
-from caveat.synthesis.plan_words import described, summary_of
-from caveat.synthesis.pooling import (
+from caveat.synthesis.replacing import dropping
+from caveat.synthesis.seen import (
     LEFT_OUT,
     RareLevels,
     declared_levels,
     find_rare,
     pool_table,
     rare_below,
+    refuse_strata,
     remarks_on_rare,
+    said_about,
+    weight_unit,
+    with_grids,
+    with_guards,
 )
-from caveat.synthesis.predictors import all_that_fit, derived_last, usual_method
-from caveat.synthesis.public import weight_unit, with_grids, with_guards
-from caveat.synthesis.replacing import dropping
-from caveat.synthesis.rules import Fixed, Order, parse_rule
-from caveat.table import Table
+from caveat.table import Column, Kind, Table
 from caveat.table.identifying import Judgement, judge
 from caveat.table.table import survey_weights
 
 __all__ = [
-    "DIAL", "GIVEN", "PLAIN", "TOP_LEVEL", "WITHOUT_MODEL", "ColumnPlan", "Plan", "check_plan",
-    "is_idle", "make_plan", "why_idle",
-]  # fmt: skip
+    "SYNTHPOP",
+    "ColumnPlan",
+    "Plan",
+    "check_plan",
+    "described",
+    "make_plan",
+    "methods_of",
+    "our_method",
+    "summary_of",
+]
+
+
+SYNTHPOP = {
+    "norm": "normal",
+    "logreg": "logistic",
+    "polyreg": "multinomial",
+    "polr": "ordinal",
+    "rf": "forest",
+    "ranger": "forest",
+    "ctree": "cart",
+    "satcat": "saturated",
+    "catall": "saturated",
+    "parametric": "",
+}
+"""What the methods of synthpop are called here; parametric is another one for each kind."""
+
+
+def our_method(method: str, column: Column, name: str, remarks: list[str]) -> str:
+    """Return the method for a column by our name, and remark on a change.
+
+    Examples
+    --------
+    >>> from caveat.table import Table
+    >>> said = []
+    >>> our_method("logreg", Table.from_frame({"x": ["no", "yes"]})["x"], "x", said), said
+    ('logistic', ["synthpop's method logreg is logistic here"])
+    """
+    used = int(np.count_nonzero(column.counts[: len(column.levels)]))
+    ours = SYNTHPOP.get(method, method)
+    if method == "parametric":
+        ours = _parametric(column, used)
+    elif ours != method:
+        told = f"synthpop's method {method} is {ours} here"
+        remarks += [] if told in remarks else [told]
+    if ours == "logistic" and not column.kind.is_number and used == 2 and column.is_missing.any():
+        remarks.append(
+            f"{name} is yes, no or missing: logistic is for two classes, so that it is drawn by "
+            "multinomial"
+        )
+        return "multinomial"
+    return ours
+
+
+def _parametric(column: Column, used: int) -> str:
+    if column.kind.is_number:
+        return "normrank"
+    if column.kind is Kind.ORDERED:
+        return "ordinal"
+    return "logistic" if used == 2 else "multinomial"
+
+
+# -------------------------------------------------------------------------------------------------
+# How a plan is told: a line for each column, and the table that a notebook shows.
+
+
+USUAL = Settings()
+
+
+def described(entry: ColumnPlan) -> str:
+    """Return in one line how a column is made."""
+    method, predictors, settings = _parts(entry)
+    if method == "derived":
+        return f"derived: {settings}"
+    told = [text for text in (settings, str(entry.grid or "")) if text]
+    source = f" from {predictors}" if predictors else ""
+    return method + source + (f" ({'; '.join(told)})" if told else "")
+
+
+def _parts(entry: ColumnPlan) -> tuple[str, str, str]:
+    """Return the method, what it draws from and what is not usual about it.
+
+    Without the grid, whose ends may be somebody's.
+    """
+    settings = entry.settings
+    if settings.method == "derived":
+        return "derived", "", settings.formula
+    names = [item.name for item in fields(Settings) if item.name != "method"]
+    changed = [
+        f"{name} {getattr(settings, name)}"
+        for name in names
+        if getattr(settings, name) != getattr(USUAL, name)
+    ]
+    if entry.special:
+        changed.append(f"special {', '.join(map(str, entry.special))}")
+    return settings.method, ", ".join(entry.predictors), "; ".join(changed)
+
+
+def methods_of(columns: Mapping[str, ColumnPlan]) -> str:
+    """Return how many columns are made by which method."""
+    methods = Counter(entry.settings.method for entry in columns.values())
+    return ", ".join(f"{count} {method}" for method, count in methods.items())
+
+
+def summary_of(columns: Mapping[str, ColumnPlan], remarks: Sequence[str]) -> Summary:
+    """Return what a notebook shows of a plan."""
+    rows = [(name, *_parts(entry)) for name, entry in columns.items()]
+    header = ("column", "method", "drawn from", "settings")
+    return Summary(f"Plan: {len(rows)} columns ({methods_of(columns)})", header, rows, remarks)
+
+
+# -------------------------------------------------------------------------------------------------
+# The plan: which column is modelled when, from what, and how.
+
 
 JOINT = ("saturated", "ipf")
 SETTINGS = tuple(item.name for item in fields(Settings))
@@ -121,7 +234,7 @@ class Plan:
     choice
         How predictors were chosen in a wide table; None where nobody chose.
     rare
-        What happens to rare levels, by column; see :mod:`caveat.synthesis.pooling`.
+        What happens to rare levels, by column; see :mod:`caveat.synthesis.seen`.
     rare_below
         Units that must have a level before it may leave.
     """
@@ -213,8 +326,8 @@ def make_plan(
     given_ones, only_for = options.pop("given", ()), options.pop("only_for", {})
     exact_ends, remarks = options.pop("exact_ends", ()), list[str]()
     refuse_unknown(options, (*TOP_LEVEL, *SETTINGS))
-    weights = named(table, options.get("weights", ""), "weights")
-    strata = named(table, options.get("strata", ""), "strata")
+    weights = column_named(table, options.get("weights", ""), "weights")
+    strata = column_named(table, options.get("strata", ""), "strata")
     single = single_columns(options, table)
     order = visit_order(table, options.get("order"), strata, weights, look_ups(options))
     rules = tuple(parse_rule(text) for text in options.get("rules", ()))

@@ -1,9 +1,4 @@
-"""Invented values in place of identifying columns, so that code still runs on a release.
-
-They are computed from the root of the draws, the name of the column and the place of the row, never
-from a value of a record. What is taken from the original is the form of its values: how many
-digits, which signs. Attackers and measures of utility do not see these columns.
-"""
+"""Invented values and fresh keys in place of identifying ones, and columns as plain states."""
 
 from __future__ import annotations
 
@@ -19,26 +14,220 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.discreet import without_values
 from caveat.errors import CaveatError
-from caveat.synthesis.dictionary import column_from_state
-from caveat.synthesis.fresh_keys import FreshKeys
 from caveat.synthesis.methods import State
-from caveat.synthesis.methods._checks import need
+from caveat.synthesis.methods.base import check_codes, need
 from caveat.table import Column, Kind, Table
-from caveat.table.code_files import dictionary_state
+from caveat.table.code_files import column_of, dictionary_state
+from caveat.table.coding import decode
 from caveat.table.identifying import K, level_texts
 from caveat.table.linked import Linked
 
 __all__ = [
     "HOW",
+    "FreshKeys",
     "Replaced",
     "Replacement",
+    "check_decodes",
+    "column_from_state",
     "complete_linked",
     "dropping",
     "remarks_on",
     "replaced_in",
     "replaced_in_linked",
+    "table_from_state",
+    "table_state",
 ]
+
+
+DATES = tuple(f"<M8[{unit}]" for unit in ("D", "s", "ms", "us", "ns"))
+LEVEL_TYPES = ("|O", "|b1", "<i8", "<u8", "<f8", *DATES)
+# What the levels of these kinds are made of; levels of the others can be anything.
+TYPES_OF_KIND = {
+    Kind.NUMERIC: "fiu",
+    Kind.INTEGER: "iu",
+    Kind.BOOLEAN: "b",
+    Kind.DATE: "M",
+    Kind.DATETIME: "M",
+}
+END = 20  # levels at each end that are tried
+SCALARS = (type(None), str, bool, int, float)
+
+
+def column_from_state(state: State) -> Column:
+    """Return a column without cells, or raise ValueError if it is no dictionary."""
+    kind, missing = Kind(state["kind"]), state["missing"]
+    levels = _levels(state["levels"], state["type"])
+    need(levels.dtype.kind in TYPES_OF_KIND.get(kind, "ObiufM"), "levels of another kind")
+    _check_levels(levels, kind)
+    _check_pairs(missing)
+    _check_pairs(state["value_labels"])
+    need(isinstance(state["label"], str), "no label")
+    need(isinstance(state["storage"], str), "no type of cells")
+    column = column_of(np.zeros(0, np.uint8), levels, state)
+    need(len({m.key for m in column.missing}) == len(missing), "a way to be missing twice")
+    return column
+
+
+def _levels(levels: Any, dtype: Any) -> NDArray[Any]:
+    need(dtype in LEVEL_TYPES, "levels of no known type")
+    if dtype == "|O":
+        need(isinstance(levels, list), "no levels")
+        types = {type(value) for value in levels} - {type(None)}
+        need(len(types) <= 1 and types <= set(SCALARS), "levels of several types")
+        values = np.empty(len(levels), dtype=object)
+        values[:] = levels
+        return values
+    stored = "<i8" if dtype in DATES else dtype
+    need(isinstance(levels, np.ndarray) and levels.dtype.str == stored, "no levels")
+    need(levels.ndim == 1, "no levels")
+    return np.asarray(levels.view(dtype))
+
+
+def _check_levels(levels: NDArray[Any], kind: Kind) -> None:
+    """Need distinct levels, none of them empty, and rising ones where they are numbers."""
+    if levels.dtype == object:
+        need(len(set(levels.tolist())) == len(levels), "a level twice")
+        return
+    need(levels.dtype.kind != "f" or np.all(np.isfinite(levels)), "a level that is no number")
+    need(levels.dtype.kind != "M" or not np.any(np.isnat(levels)), "a level that is no date")
+    ordered = levels if kind.is_number else np.sort(levels)
+    need(np.all(ordered[1:] > ordered[:-1]), "a level twice, or out of order")
+
+
+def _check_pairs(pairs: Any) -> None:
+    need(isinstance(pairs, list), "no list of values and labels")
+    for value, label in pairs:
+        need(type(value) in SCALARS and isinstance(label, str), "no value with a label")
+
+
+def check_decodes(column: Column, backend: str) -> None:
+    """Need a dictionary that can be turned into values of the frame that came in.
+
+    Levels are of one type and rise where they are numbers: what holds at both ends holds between.
+    """
+    levels = column.levels
+    ends = levels if len(levels) <= 2 * END else np.append(levels[:END], levels[-END:])
+    codes = np.arange(len(ends) + len(column.missing))
+    try:
+        decode(replace(column, levels=ends, codes=codes), backend or "pandas")
+    except Exception as error:  # three libraries, each with errors of its own
+        raise ValueError("levels that no frame can hold") from error
+
+
+def table_state(table: Table) -> State:
+    """Return a whole table."""
+    columns = {
+        name: {**dictionary_state(column), "codes": column.codes}
+        for name, column in table.columns.items()
+    }
+    return {"columns": columns, "backend": table.backend}
+
+
+def table_from_state(state: State) -> Table:
+    """Return a table, or raise ValueError if it is none."""
+    columns = {}
+    for name, entry in state["columns"].items():
+        column = column_from_state(entry)
+        check_codes(entry["codes"], column.n_levels)
+        columns[name] = column.with_codes(entry["codes"])
+    return Table(columns, state["backend"])
+
+
+# -------------------------------------------------------------------------------------------------
+# Fresh keys: none of them is one that the original has.
+
+
+EXACT = 2.0**52  # whole numbers that floating point tells apart, with room to spare
+ROOM = 10**9  # keys that may be needed
+
+
+@dataclass(frozen=True, eq=False)
+class FreshKeys:
+    """Numbers, or words with numbers, that no row of the original has as its key.
+
+    Parameters
+    ----------
+    column
+        What the keys are like; its cells do not matter and its levels are none.
+    start
+        The number before the first one.
+    prefix
+        What stands before the number; "" for keys that are numbers.
+
+    Examples
+    --------
+    >>> from caveat.table import Table
+    >>> table = Table.from_frame({"n": [7, 12], "word": ["k1", "a"]})
+    >>> [FreshKeys.unlike(table[name]).make(3).values.tolist() for name in table]
+    [[101, 102, 103], ['kk1', 'kk2', 'kk3']]
+    """
+
+    column: Column
+    start: int
+    prefix: str
+
+    __repr__ = without_values
+
+    @classmethod
+    def unlike(cls, column: Column) -> FreshKeys:
+        """Return keys that a column does not have; keys are whole numbers or words."""
+        levels = column.levels
+        whole = levels.dtype.kind in "iu" or (
+            levels.dtype.kind == "f"
+            and bool((levels == np.rint(levels)).all() and (np.abs(levels) < EXACT).all())
+        )
+        if not whole and levels.dtype != object:
+            raise CaveatError(
+                "a key is a whole number or a word",
+                do="write dates, fractions and truth values as text, or name another column",
+                code="data.key.type",
+            )
+        none = replace(column, codes=np.zeros(0, np.uint8), levels=column.levels[:0], missing=(),
+                       value_labels={})  # fmt: skip
+        if whole:
+            return cls(none, _free(np.unique(levels)), "")
+        words, prefix = [str(level) for level in column.levels.tolist()], "k"
+        while any(word.startswith(prefix) for word in words):
+            prefix += "k"
+        return cls(none, 0, prefix)
+
+    def make(self, n: int, first: int = 0, width: int = 0) -> Column:
+        """Return so many keys from a place on; words have at least so many digits."""
+        numbers = np.arange(self.start + first + 1, self.start + first + n + 1)
+        if not self.prefix:
+            levels = numbers.astype(self.column.levels.dtype)
+        else:
+            width = max(width, len(str(n)))
+            levels = np.array([f"{self.prefix}{i:0{width}d}" for i in numbers], object)
+        return replace(self.column, codes=np.arange(n), levels=levels)
+
+
+def _free(levels: NDArray[Any]) -> int:
+    """Return a number behind which there is room: with a digit more than any key, if that fits."""
+    known = sorted({0, *(int(level) for level in levels[[0, -1]])}) if len(levels) else [0]
+    more = 10 ** len(str(max(abs(known[0]), known[-1])))
+    if more + ROOM < (EXACT if levels.dtype.kind == "f" else np.iinfo(np.int64).max):
+        return int(more)
+    between = np.unique([0, *(int(level) for level in levels.tolist() if level > 0)])
+    gaps = np.flatnonzero(np.diff(between) > ROOM)
+    if not len(gaps):
+        raise CaveatError(
+            "there is no room for fresh keys",
+            do="number the rows by smaller ones",
+            code="data.key.too-large",
+        )
+    return int(between[gaps[0]])
+
+
+# -------------------------------------------------------------------------------------------------
+# Invented values in place of identifying columns, so that code still runs on a release.
+#
+# They are computed from the root of the draws, the name of the column and the place of the row,
+# never from a value of a record. What is taken from the original is the form of its values: how
+# many digits, which signs. Attackers and measures of utility do not see these columns.
+
 
 HOW: Mapping[str, str] = {
     "id": "fresh ids",

@@ -20,31 +20,27 @@ from numpy.typing import NDArray
 
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.synthesis.archive import NOTICE, VERSION, damaged, pack, read, unpack, write
-from caveat.synthesis.cells import empty_inputs
 from caveat.synthesis.choosing import Choice
-from caveat.synthesis.coding import Coding
-from caveat.synthesis.column_model import ColumnModel
-from caveat.synthesis.dictionary import (
+from caveat.synthesis.coding import Coding, Grid
+from caveat.synthesis.column_model import ColumnModel, empty_inputs
+from caveat.synthesis.fitting import kind_method, predictors_of, rules_of
+from caveat.synthesis.linked.model import GroupModel, LinkedModel
+from caveat.synthesis.linked.state import linked_model, linked_state
+from caveat.synthesis.margins.plan import MarginsPlan, Published
+from caveat.synthesis.methods import METHODS, Fitted, Settings, State
+from caveat.synthesis.methods.base import check_number, need
+from caveat.synthesis.methods.guarded import Stratified
+from caveat.synthesis.model import Model
+from caveat.synthesis.options import GIVEN, parse_rule
+from caveat.synthesis.plan import ColumnPlan, Plan, check_plan
+from caveat.synthesis.replacing import (
+    Replaced,
     check_decodes,
     column_from_state,
     table_from_state,
     table_state,
 )
-from caveat.synthesis.fitting import kind_method, predictors_of, rules_of
-from caveat.synthesis.grid import Grid
-from caveat.synthesis.linked.groups import GroupModel
-from caveat.synthesis.linked.model import LinkedModel
-from caveat.synthesis.linked.state import linked_model, linked_state
-from caveat.synthesis.margins.plan import MarginsPlan
-from caveat.synthesis.margins.published import Published
-from caveat.synthesis.methods import METHODS, Fitted, Settings, State
-from caveat.synthesis.methods._checks import check_number, need
-from caveat.synthesis.methods.stratified import Stratified
-from caveat.synthesis.model import Model
-from caveat.synthesis.plan import GIVEN, ColumnPlan, Plan, check_plan
-from caveat.synthesis.pooling import RareLevels, rare_below
-from caveat.synthesis.replacing import Replaced
-from caveat.synthesis.rules import parse_rule
+from caveat.synthesis.seen import RareLevels, rare_below
 from caveat.table import Table
 from caveat.table.code_files import dictionary_state, plain
 from caveat.table.drafts import clear_up, write_text

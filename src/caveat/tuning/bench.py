@@ -32,7 +32,7 @@ from caveat.risk import audit_pairs
 from caveat.risk.measurement import Measurement
 from caveat.seeds import Stream, child_seed
 from caveat.spec.limits import STRONGEST, Limit, Question, kind_of
-from caveat.synthesis.linked.groups import GroupPlan
+from caveat.synthesis.linked.model import GroupPlan
 from caveat.table import Pair, Table, align_copies
 from caveat.table.cells import key_cells
 from caveat.table.code_files import open_code_files, write_code_files

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from caveat.synthesis.drafts.correlations import completed, nearest_correlation
+from caveat.synthesis.drafts.columns import completed, nearest_correlation
 
 
 def test_the_example_of_higham() -> None:

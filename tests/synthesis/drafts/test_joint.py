@@ -7,7 +7,7 @@ import pytest
 from tests.refusals import refused
 
 from caveat.errors import CaveatError
-from caveat.synthesis.drafts.joint import Margin, blocks_of, joint_rows, whole_counts
+from caveat.synthesis.drafts.columns import Margin, blocks_of, joint_rows, whole_counts
 
 
 def margin(by: str, counts: list[list[int]] | list[int], weight: float = 1.0) -> Margin:

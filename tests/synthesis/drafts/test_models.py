@@ -8,7 +8,7 @@ import statsmodels.api as sm
 from tests.refusals import refused
 
 from caveat.synthesis.drafts.columns import Category, Numeric
-from caveat.synthesis.drafts.models import Equations, Model
+from caveat.synthesis.drafts.plan import Equations, Model
 
 PLANS = {
     "y": Category(("no", "yes"), (0.5, 0.5)),

@@ -7,9 +7,8 @@ import pytest
 
 from caveat.expressions import Expression
 from caveat.synthesis.drafts import Category, Correlations, Derived, DraftPlan, Model, Numeric
-from caveat.synthesis.drafts.nearing import Search, movable
-from caveat.synthesis.drafts.start import start_rows
-from caveat.synthesis.drafts.targets import targets_of
+from caveat.synthesis.drafts.draft import start_rows
+from caveat.synthesis.drafts.targets import Search, movable, targets_of
 
 
 def test_numbers_move_as_little_as_meets_a_mean() -> None:

@@ -13,7 +13,7 @@ from caveat.synthesis.drafts import (
     Numeric,
     PublishedTable,
 )
-from caveat.synthesis.drafts.start import start_rows
+from caveat.synthesis.drafts.draft import start_rows
 
 
 def test_skewed_numbers_and_categories_have_the_correlations() -> None:

@@ -16,7 +16,7 @@ from caveat.synthesis.drafts import (
     PublishedTable,
 )
 from caveat.synthesis.drafts.columns import with_derived
-from caveat.synthesis.drafts.start import start_rows
+from caveat.synthesis.drafts.draft import start_rows
 from caveat.synthesis.drafts.targets import Nearness, targets_of
 
 ROWS = 400

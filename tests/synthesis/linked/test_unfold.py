@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from caveat.expressions import Expression
-from caveat.synthesis.linked.stages import Drawn, shape_of
-from caveat.synthesis.linked.unfold import unfold
+from caveat.synthesis.linked.unfold import Drawn, shape_of, unfold
 from caveat.table import Table
 from caveat.table.grouping import found_groups, split_groups
 from caveat.table.linked import Link, Linked

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from caveat.synthesis.coding import Coding
-from caveat.synthesis.grid import Grid
-from caveat.synthesis.margins.cells import cells_of, lookup_of, n_cells_of, ordinary_of
+from caveat.synthesis.coding import Coding, Grid
+from caveat.synthesis.margins.tables import cells_of, lookup_of, n_cells_of, ordinary_of
 from caveat.table import Table
 
 TABLE = Table.from_frame(

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from caveat.synthesis.margins.choose import mutual_information, spanning_tree
-from caveat.synthesis.margins.clearing import Clearing
+from caveat.synthesis.margins.plan import mutual_information, spanning_tree
+from caveat.synthesis.margins.tables import Clearing
 
 RNG = np.random.default_rng
 

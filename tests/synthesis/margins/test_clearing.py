@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.refusals import refused
 
-from caveat.synthesis.margins.clearing import Clearing, changed_by, clear_tables, cleared_counts
+from caveat.synthesis.margins.tables import Clearing, changed_by, clear_tables, cleared_counts
 
 PAIR = ("sex", "job")
 SIZES = {"sex": 2, "job": 2}

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.refusals import refused
 
-from caveat.synthesis.margins.cliques import joint_shares
-from caveat.synthesis.margins.tables import count_tables
+from caveat.synthesis.margins.tables import count_tables, joint_shares
 
 SIZES = {"a": 2, "b": 3, "c": 2}
 CIRCLE = [("b", "a"), ("b", "c"), ("a", "c")]

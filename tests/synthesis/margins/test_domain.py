@@ -14,12 +14,10 @@ from hypothesis import strategies as st
 from tests.refusals import refused
 
 from caveat.errors import CaveatError
-from caveat.synthesis.coding import Coding
-from caveat.synthesis.grid import Grid
-from caveat.synthesis.margins.cells import n_cells_of
-from caveat.synthesis.margins.domain import NOT_COUNTED, cells_in, declared_table, outside
+from caveat.synthesis.coding import Coding, Grid
 from caveat.synthesis.margins.guaranteed import declared_codings, plan_private
-from caveat.synthesis.margins.tables import count_tables
+from caveat.synthesis.margins.promise import NOT_COUNTED, cells_in, declared_table, outside
+from caveat.synthesis.margins.tables import count_tables, n_cells_of
 from caveat.table import Kind, Table, read
 
 DECLARED = {

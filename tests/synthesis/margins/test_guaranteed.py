@@ -19,8 +19,8 @@ from caveat.datasets import survey
 from caveat.privacy import Budget, Ledger, Limit, rho_of
 from caveat.synthesis import Synthesizer, load, save
 from caveat.synthesis.margins import guaranteed
-from caveat.synthesis.margins.domain import cells_in
 from caveat.synthesis.margins.guaranteed import declared_codings, plan_private
+from caveat.synthesis.margins.promise import cells_in
 from caveat.table import Table, write
 
 pytestmark = pytest.mark.filterwarnings("ignore::caveat.errors.CaveatWarning")

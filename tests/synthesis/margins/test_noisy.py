@@ -7,10 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from caveat.synthesis.margins.guaranteed import plan_private
-from caveat.synthesis.margins.noisy import NoisyTable, noisy_tables, write_source
-from caveat.synthesis.margins.private import Measured
-from caveat.synthesis.margins.published import write_tables
+from caveat.synthesis.margins.guaranteed import NoisyTable, noisy_tables, plan_private, write_source
+from caveat.synthesis.margins.plan import write_tables
+from caveat.synthesis.margins.promise import Measured
 from caveat.synthesis.plan import Plan
 from caveat.table import read
 from caveat.table.identifying import Output

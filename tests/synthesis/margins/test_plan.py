@@ -13,8 +13,8 @@ from tests.refusals import refused
 from caveat.datasets import survey
 from caveat.errors import CaveatError
 from caveat.synthesis import make_plan
-from caveat.synthesis.margins.clearing import Clearing
 from caveat.synthesis.margins.plan import MarginsPlan, components, is_tree, maximal
+from caveat.synthesis.margins.tables import Clearing
 from caveat.synthesis.plan import check_plan
 from caveat.table import Table
 

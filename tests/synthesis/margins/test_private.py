@@ -14,7 +14,7 @@ from scipy.stats import beta
 
 from caveat.attack.private import TableChanges
 from caveat.privacy import poisson_hockey_stick, rho_of
-from caveat.synthesis.margins.private import (
+from caveat.synthesis.margins.promise import (
     Measured,
     expected,
     measure,

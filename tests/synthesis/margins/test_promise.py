@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from tests.refusals import refused
 
-from caveat.synthesis.margins.private import measure
-from caveat.synthesis.margins.promise import Promise, is_private
+from caveat.synthesis.margins.promise import Promise, is_private, measure
 
 
 def test_who_asks_for_a_guarantee():

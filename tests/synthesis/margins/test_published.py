@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from caveat.synthesis import Synthesizer
-from caveat.synthesis.margins.published import MANIFEST, Published, write_tables
+from caveat.synthesis.margins.plan import MANIFEST, Published, write_tables
 from caveat.table.identifying import Origin, Output, clear
 
 pytestmark = [

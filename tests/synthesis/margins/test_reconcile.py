@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from caveat.synthesis.margins.reconcile import (
+from caveat.synthesis.margins.tables import (
     nearest_shares,
     nearest_table,
     reconcile,

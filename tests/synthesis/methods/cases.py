@@ -8,8 +8,7 @@ import numpy as np
 
 from caveat.synthesis.coding import Part
 from caveat.synthesis.methods import METHODS, Fitted, Inputs, Settings, Target
-from caveat.synthesis.methods.ipf import Ipf
-from caveat.synthesis.methods.margins import Margins
+from caveat.synthesis.methods.tables import Ipf, Margins
 
 UNSEEN = 3  # a level of the factor that no training row has
 

@@ -11,10 +11,7 @@ from tests.synthesis.methods.cases import Case, inputs_for, target_for
 
 from caveat.synthesis.coding import Part
 from caveat.synthesis.methods import Fitted, Inputs, Settings, Target
-from caveat.synthesis.methods._classes import RIDGE
-from caveat.synthesis.methods.logistic import Logistic
-from caveat.synthesis.methods.multinomial import Multinomial
-from caveat.synthesis.methods.ordinal import Ordinal
+from caveat.synthesis.methods.classes import RIDGE, Logistic, Multinomial, Ordinal
 
 RNG = np.random.default_rng
 PLAIN = Settings()

@@ -8,7 +8,7 @@ from tests.refusals import refused
 
 from caveat.synthesis.coding import Part
 from caveat.synthesis.methods import Inputs
-from caveat.synthesis.methods._design import Design
+from caveat.synthesis.methods.normal import Design
 
 
 def small() -> Inputs:

@@ -7,7 +7,7 @@ import pytest
 from tests.synthesis.methods.cases import Case, inputs_for, target_for
 
 from caveat.synthesis.methods import Settings
-from caveat.synthesis.methods.forest import Forest
+from caveat.synthesis.methods.trees import Forest
 
 RNG = np.random.default_rng
 

@@ -7,10 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from caveat.synthesis.coding import Part
-from caveat.synthesis.grid import Grid
+from caveat.synthesis.coding import Grid, Part
 from caveat.synthesis.methods import METHODS, Inputs, Settings, Target
-from caveat.synthesis.methods.margins import Margins
+from caveat.synthesis.methods.tables import Margins
 
 RNG = np.random.default_rng
 NONE = Inputs((), 0)

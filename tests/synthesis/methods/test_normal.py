@@ -11,9 +11,7 @@ from tests.refusals import refused
 
 from caveat.synthesis.coding import Part
 from caveat.synthesis.methods import Inputs, Settings, Target
-from caveat.synthesis.methods._linear import log_normal_between
-from caveat.synthesis.methods.normal import Normal
-from caveat.synthesis.methods.normrank import Normrank, _scores
+from caveat.synthesis.methods.normal import Normal, Normrank, _scores, log_normal_between
 
 RNG = np.random.default_rng
 

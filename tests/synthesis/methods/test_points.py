@@ -11,8 +11,8 @@ from scipy.stats import chi2
 from tests.synthesis.test_grid import grids, points_of, slow
 from tests.tree.guarded.slow import log_point
 
-from caveat.synthesis.grid import Grid
-from caveat.synthesis.methods._points import Points
+from caveat.synthesis.coding import Grid
+from caveat.synthesis.methods.guarded import Points
 
 
 @st.composite

@@ -12,10 +12,8 @@ from tests.refusals import refused
 
 from caveat.synthesis.coding import Part
 from caveat.synthesis.methods import METHODS, Inputs, Settings, Target
-from caveat.synthesis.methods import ipf as ipf_module
-from caveat.synthesis.methods.ipf import Ipf, fit_block
-from caveat.synthesis.methods.nested import Nested
-from caveat.synthesis.methods.saturated import Saturated
+from caveat.synthesis.methods import tables as ipf_module
+from caveat.synthesis.methods.tables import Ipf, Nested, Saturated, fit_block
 
 RNG = np.random.default_rng
 SHAPE = (2, 3, 4)

@@ -1,7 +1,6 @@
 """Groups and linked tables: every table is drawn in stages, each an ordinary synthesis."""
 
-from caveat.synthesis.linked.groups import GroupModel
-from caveat.synthesis.linked.model import LinkedModel, fit_linked
+from caveat.synthesis.linked.model import GroupModel, LinkedModel, fit_linked
 from caveat.synthesis.linked.plan import LinkedPlan, make_linked_plan
 from caveat.synthesis.linked.unfold import unfold
 

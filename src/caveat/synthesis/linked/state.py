@@ -11,22 +11,21 @@ from typing import Any
 import numpy as np
 
 from caveat.expressions import Expression
-from caveat.synthesis.dictionary import (
+from caveat.synthesis.linked.model import GroupModel, GroupPlan, LinkedModel
+from caveat.synthesis.linked.plan import LinkedPlan, some_of
+from caveat.synthesis.linked.unfold import PARTS, Drawn, Shape, Stage
+from caveat.synthesis.methods import State
+from caveat.synthesis.methods.base import need
+from caveat.synthesis.model import Model
+from caveat.synthesis.options import parse_rule
+from caveat.synthesis.replacing import (
+    FreshKeys,
+    Replaced,
     column_from_state,
     table_from_state,
     table_state,
 )
-from caveat.synthesis.fresh_keys import FreshKeys
-from caveat.synthesis.linked.groups import GroupModel, GroupPlan
-from caveat.synthesis.linked.model import LinkedModel
-from caveat.synthesis.linked.plan import LinkedPlan, some_of
-from caveat.synthesis.linked.stages import PARTS, Drawn, Shape, Stage
-from caveat.synthesis.methods import State
-from caveat.synthesis.methods._checks import need
-from caveat.synthesis.model import Model
-from caveat.synthesis.pooling import RareLevels, rare_below
-from caveat.synthesis.replacing import Replaced
-from caveat.synthesis.rules import parse_rule
+from caveat.synthesis.seen import RareLevels, rare_below
 from caveat.table import Table
 from caveat.table.code_files import dictionary_state
 from caveat.table.frames import BACKENDS

@@ -11,13 +11,21 @@ from numpy.typing import NDArray
 from caveat.discreet import without_values
 from caveat.synthesis.coding import Coding
 from caveat.synthesis.column_model import ColumnModel
-from caveat.synthesis.margins.cells import cells_of, n_cells_of, ordinary_of
-from caveat.synthesis.margins.clearing import ClearedTable, clear_tables, cleared_counts
-from caveat.synthesis.margins.cliques import joint_shares
 from caveat.synthesis.margins.plan import MarginsPlan, components, is_tree
-from caveat.synthesis.margins.reconcile import rescale
-from caveat.synthesis.margins.tables import Tables, count_tables, margin_of
-from caveat.synthesis.methods.margins import Margins
+from caveat.synthesis.margins.tables import (
+    ClearedTable,
+    Tables,
+    cells_of,
+    clear_tables,
+    cleared_counts,
+    count_tables,
+    joint_shares,
+    margin_of,
+    n_cells_of,
+    ordinary_of,
+    rescale,
+)
+from caveat.synthesis.methods.tables import Margins
 from caveat.synthesis.plan import ColumnPlan
 from caveat.table import Table
 

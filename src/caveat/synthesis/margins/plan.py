@@ -1,24 +1,163 @@
-"""What a plan says about columns that are made from margins: the tables, and who follows whom."""
+"""What a plan says about columns made from margins, and its tables as a reader sees them."""
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from itertools import combinations
+from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
 from caveat.synthesis.coding import Coding
-from caveat.synthesis.margins.cells import cells_of, n_cells_of
-from caveat.synthesis.margins.choose import spanning_tree
-from caveat.synthesis.margins.clearing import Clearing
 from caveat.synthesis.margins.promise import Promise
-from caveat.synthesis.margins.tables import MOST_CELLS, check_size, within
-from caveat.table import Table
+from caveat.synthesis.margins.tables import (
+    MOST_CELLS,
+    ClearedTable,
+    Clearing,
+    cells_of,
+    check_size,
+    cleared_counts,
+    n_cells_of,
+    places,
+    within,
+)
+from caveat.table import Table, write
+from caveat.table.identifying import Origin, Output
+from caveat.table.table import Column
 
-__all__ = ["MARGINS", "MarginsPlan", "components", "is_tree", "plan_margins"]
+__all__ = [
+    "MANIFEST",
+    "MARGINS",
+    "MarginsPlan",
+    "Published",
+    "components",
+    "counted_table",
+    "is_tree",
+    "mutual_information",
+    "plan_margins",
+    "published_tables",
+    "spanning_tree",
+    "words_of",
+    "write_tables",
+]
+
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+SAME = 1e-12
+"""Mutual information that differs by less is the same; the first pair of columns is taken then."""
+
+
+def spanning_tree(
+    cells: Mapping[str, Ints],
+    sizes: Mapping[str, int],
+    weights: Floats | None = None,
+    rules: Clearing | None = None,
+) -> list[tuple[str, ...]]:
+    """Return the pairs of a tree over all columns; a column that fits into no table stands alone.
+
+    Parameters
+    ----------
+    cells, sizes
+        The cell of each record in each column, and how many cells a column has.
+    weights
+        Survey weights; None when every record counts once.
+    rules
+        The rules that the tables will be cleared by; one of which nothing is left is not taken.
+
+    Examples
+    --------
+    >>> a, b = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
+    >>> spanning_tree({"a": a, "b": b, "c": a}, {"a": 2, "b": 2, "c": 2})
+    [('a', 'b'), ('a', 'c')]
+    """
+    names = list(cells)
+    pairs = [p for p in combinations(names, 2) if within([sizes[name] for name in p])]
+    worth = {p: mutual_information(cells, sizes, p, weights, rules) for p in pairs}
+    pairs = [p for p in pairs if worth[p] > -np.inf]
+    ranked = sorted(pairs, key=lambda p: -round(worth[p] / SAME))  # stable: ties as they stand
+    tree = _kruskal(names, ranked)
+    paired = {name for pair in tree for name in pair}
+    alone = [(name,) for name in names if name not in paired]
+    return sorted([*tree, *alone], key=lambda margin: [names.index(name) for name in margin])
+
+
+def _kruskal(names: Sequence[str], ranked: Sequence[tuple[str, str]]) -> list[tuple[str, ...]]:
+    """Return the first pairs that close no circle."""
+    part = {name: name for name in names}
+    tree: list[tuple[str, ...]] = []
+    for one, other in ranked:
+        if part[one] != part[other]:
+            tree.append((one, other))
+            old, new = part[other], part[one]
+            part = {name: new if at == old else at for name, at in part.items()}
+    return tree
+
+
+def mutual_information(
+    cells: Mapping[str, Ints],
+    sizes: Mapping[str, int],
+    pair: tuple[str, str],
+    weights: Floats | None = None,
+    rules: Clearing | None = None,
+) -> float:
+    """Return how much two columns say about each other, in nats, less what chance alone gives.
+
+    Of n records with r and c cells chance gives (r - 1)(c - 1) / 2n (Miller 1955). Without this a
+    column with many levels would seem to say most about every other. Weighted records count as
+    (Σw)² / Σw².
+
+    Of a table that is cleared it is what the published cells say, times the share of the records
+    in them, less the share of all others: a table that is suppressed for the most part says little.
+    One of which nothing is left says nothing: -inf.
+
+    Examples
+    --------
+    >>> cells = {"a": np.array([0, 0, 1, 1]), "b": np.array([1, 1, 0, 0])}
+    >>> round(mutual_information(cells, {"a": 2, "b": 2}, ("a", "b")), 4)  # log 2 - 1/8
+    0.5681
+    """
+    place, size = places(cells, sizes, pair), sizes[pair[0]] * sizes[pair[1]]
+    total = float(len(place)) if weights is None else float(weights.sum())
+    if rules is None:
+        held, counts = _counted(place, size, weights)
+    else:
+        table = cleared_counts(cells, sizes, [pair], rules, weights)[pair].ravel()
+        held = np.flatnonzero(table)
+        counts = table[held]
+    if not len(held):
+        return 0.0 if rules is None else -np.inf
+    n = total if weights is None else total**2 / float(np.square(weights).sum())
+    joint = counts / counts.sum()
+    one, other = held // sizes[pair[1]], held % sizes[pair[1]]
+    rows, columns = np.bincount(one, joint), np.bincount(other, joint)
+    found = np.sum(joint * np.log(joint / (rows[one] * columns[other])))
+    found -= (np.count_nonzero(rows) - 1) * (np.count_nonzero(columns) - 1) / (2 * n)
+    share = min(float(counts.sum()) / total, 1.0)
+    return float(found) if rules is None else float(found * share - (1 - share))
+
+
+def _counted(place: Ints, size: int, weights: Floats | None) -> tuple[Ints, Floats]:
+    """Return the cells with records, and how many these are."""
+    if size <= 4 * len(place):
+        held, counts = np.arange(size), np.bincount(place, weights, size).astype(np.float64)
+    else:  # large tables are mostly empty
+        held, at = np.unique(place, return_inverse=True)
+        counts = np.bincount(at, weights, len(held)).astype(np.float64)
+    there = counts > 0
+    return held[there], counts[there]
+
+
+# -------------------------------------------------------------------------------------------------
+# What a plan says about columns that are made from margins: the tables, and who follows whom.
+
 
 MARGINS = "margins"
 """The name of the method."""
@@ -224,3 +363,199 @@ def plan_margins(
                 "synthesis.table.too-large",
             )
     return MarginsPlan(margins, not given, rules), remarks
+
+
+# -------------------------------------------------------------------------------------------------
+# Tables as a reader sees them: cells in words, and a manifest that a clerk can check.
+
+
+MANIFEST = "manifest.csv"
+LONGEST = 60  # characters of a file name that are names of columns
+
+
+@dataclass(frozen=True)
+class Published:
+    """One table.
+
+    Parameters
+    ----------
+    columns
+        Its columns.
+    cells
+        The cells that are published, each as the values of the columns in words.
+    counts
+        What is published of each of them, as multiples of `multiple`.
+    multiple
+        What counts are rounded to.
+    suppressed
+        Number of cells with records of which nothing is published.
+    changed_by
+        Number of records without each of which the table would be another one: who knows all
+        others and sees the table knows that such a person is in the data.
+    """
+
+    columns: tuple[str, ...]
+    cells: tuple[tuple[str, ...], ...]
+    counts: tuple[int, ...]
+    multiple: int
+    suppressed: int
+    changed_by: int
+
+    def __repr__(self) -> str:
+        return f"<{' × '.join(self.columns)}: {len(self.cells)} cells>"
+
+    @property
+    def table(self) -> Table:
+        """The cells and their counts."""
+        return counted_table(self.columns, self.cells, self.counts)
+
+    @property
+    def line(self) -> dict[str, Any]:
+        """What the manifest says about it."""
+        return {
+            "cells": len(self.cells),
+            "records": sum(self.counts),
+            "smallest": min(self.counts),
+            "rounded to": self.multiple,
+        }
+
+    def state(self) -> dict[str, Any]:
+        """Return what a file has to hold."""
+        return {
+            "columns": list(self.columns),
+            "cells": [list(cell) for cell in self.cells],
+            "counts": list(self.counts),
+            "multiple": self.multiple,
+            "suppressed": self.suppressed,
+            "changed_by": self.changed_by,
+        }
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> Published:
+        """Return the table from a file, or raise ValueError if it is none."""
+        columns, cells = tuple(state["columns"]), tuple(map(tuple, state["cells"]))
+        own = [state[word] for word in ("multiple", "suppressed", "changed_by")]
+        numbers = [*state["counts"], *own]
+        texts = [*columns, *(text for cell in cells for text in cell)]
+        if (
+            not all(type(n) is int and n >= 0 for n in numbers)
+            or not all(isinstance(text, str) for text in texts)
+            or len(cells) != len(state["counts"])
+            or any(len(cell) != len(columns) for cell in cells)
+        ):
+            raise ValueError("no table")
+        return cls(columns, cells, tuple(state["counts"]), *own)
+
+
+class Source(Protocol):
+    """A table that is written out."""
+
+    @property
+    def columns(self) -> tuple[str, ...]: ...
+
+    @property
+    def table(self) -> Table: ...
+
+    @property
+    def line(self) -> dict[str, Any]: ...
+
+
+def counted_table(
+    columns: Sequence[str], cells: Sequence[Sequence[str]], counts: Sequence[int]
+) -> Table:
+    """Return cells in words with their counts."""
+    count = "count"
+    while count in columns:
+        count += "_"
+    lines = zip(*cells, strict=True) if cells else ([] for _ in columns)
+    held = {n: list(values) for n, values in zip(columns, lines, strict=True)}
+    return Table.from_frame({**held, count: list(counts)})
+
+
+def published_tables(
+    cleared: Mapping[tuple[str, ...], ClearedTable],
+    codings: Mapping[str, Coding],
+    plan: MarginsPlan,
+) -> tuple[Published, ...]:
+    """Return cleared tables in words, or say of which of them nothing is left."""
+    assert plan.clearing is not None
+    words = {name: words_of(coding) for name, coding in codings.items()}
+    found = []
+    for margin, table in cleared.items():
+        places = np.argwhere(table.counts > 0)
+        if not len(places):
+            raise CaveatError(
+                f"clearing leaves nothing of the table {' × '.join(margin)} ({plan.clearing})",
+                where="synthesis, clearing",
+                do="take fewer bins, group levels, lower the threshold, or give other margins",
+                entry=("clearing",),
+                code="synthesis.table.empty",
+            )
+        cells = [
+            tuple(words[name][at] for name, at in zip(margin, place, strict=True))
+            for place in places.tolist()
+        ]
+        counts = [int(n) for n in table.counts[table.counts > 0]]
+        found.append(
+            Published(
+                margin, tuple(cells), tuple(counts), plan.clearing.multiple, table.suppressed,
+                table.changed_by,
+            )
+        )  # fmt: skip
+    return tuple(found)
+
+
+def words_of(coding: Coding) -> list[str]:
+    """Return what each cell of a column is called."""
+    column, grid = coding.column, coding.grid
+    missing = [str(way) for way in column.missing]
+    if grid is None:
+        return [*map(str, column.levels.tolist()), *missing]
+    first, last = grid.values_of(grid.edges[:-1]), grid.values_of(grid.edges[1:] - 1)
+    ends = zip(_spelled(column, first), _spelled(column, last), strict=True)
+    cells = [low if low == high else f"{low} to {high}" for low, high in ends]
+    return [*cells, *_spelled(column, coding.special_numbers), *missing]
+
+
+def _spelled(column: Column, numbers: Any) -> list[str]:
+    """Return numbers as cells of a column show them."""
+    if column.levels.dtype.kind in "iuM":
+        return [*map(str, numbers.astype(np.int64).astype(column.levels.dtype))]
+    return [f"{number:.15g}" for number in numbers]
+
+
+def write_tables(
+    tables: Sequence[Source], folder: Path, released: Output, *, escape_formulas: bool = False
+) -> list[Output]:
+    """Write each table into a folder, and a list of them; return where their columns come from.
+
+    Parameters
+    ----------
+    tables
+        The tables.
+    folder
+        The folder.
+    released
+        The release of which they are the source: their labels are levels of its columns.
+    escape_formulas
+        As in :func:`caveat.table.write`.
+    """
+    lines: list[dict[str, Any]] = []
+    outputs = []
+    for number, source in enumerate(tables, 1):
+        words = "-".join(re.sub(r"\W+", "_", name) for name in source.columns)
+        name = f"{number:02d}-{words[:LONGEST]}.csv"
+        write(source.table, folder / name, escape_formulas=escape_formulas)
+        labels = {n: released.columns.get(n, Origin.COMPUTED) for n in source.columns}
+        outputs.append(replace(released, name=name, columns={**labels, "count": Origin.COMPUTED}))
+        lines.append(
+            {
+                "file": name,
+                "columns": " × ".join(source.columns),
+                **source.line,
+                "sha256": hashlib.sha256((folder / name).read_bytes()).hexdigest(),
+            }
+        )
+    manifest = {word: [line[word] for line in lines] for word in lines[0]}
+    write(Table.from_frame(manifest), folder / MANIFEST)
+    return [*outputs, Output(MANIFEST, outside="it lists published tables")]

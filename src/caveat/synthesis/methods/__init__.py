@@ -11,20 +11,11 @@ from caveat.synthesis.methods.base import (
     State,
     Target,
 )
-from caveat.synthesis.methods.cart import Cart
-from caveat.synthesis.methods.forest import Forest
+from caveat.synthesis.methods.classes import Logistic, Multinomial, Ordinal
 from caveat.synthesis.methods.guarded import Guarded
-from caveat.synthesis.methods.ipf import Ipf
-from caveat.synthesis.methods.logistic import Logistic
-from caveat.synthesis.methods.lookup import Lookup
-from caveat.synthesis.methods.margins import Margins
-from caveat.synthesis.methods.multinomial import Multinomial
-from caveat.synthesis.methods.nested import Nested
-from caveat.synthesis.methods.normal import Normal
-from caveat.synthesis.methods.normrank import Normrank
-from caveat.synthesis.methods.ordinal import Ordinal
-from caveat.synthesis.methods.sample import Sample
-from caveat.synthesis.methods.saturated import Saturated
+from caveat.synthesis.methods.normal import Normal, Normrank
+from caveat.synthesis.methods.tables import Ipf, Lookup, Margins, Nested, Saturated
+from caveat.synthesis.methods.trees import Cart, Forest, Sample
 
 __all__ = [
     "METHODS",

@@ -1,12 +1,8 @@
-"""What a method sees and what it has to give.
-
-A method is a class whose instances are fitted models. ``fit`` learns the distribution of a target
-given inputs, ``draw`` draws from it, ``log_prob`` says how probable given codes are, and ``state``
-and ``from_state`` carry the model through a file without executing anything.
-"""
+"""What a method sees and what it has to give, and how a model from a file is checked."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol, Self
@@ -15,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.discreet import without_values
-from caveat.synthesis.coding import Part
-from caveat.synthesis.grid import Grid
+from caveat.synthesis.coding import Grid, Part
 from caveat.tree import Predictors
 
 __all__ = ["Fitted", "Inputs", "LeafModel", "Method", "NumberModel", "Settings", "State", "Target"]
+
 
 State = dict[str, Any]
 """Arrays, numbers, texts and nested states: what can be written to a model file."""
@@ -218,3 +214,62 @@ class Method(Fitted, Protocol):
     @classmethod
     def from_state(cls, state: State) -> Self:
         """Return the model that a file holds."""
+
+
+# -------------------------------------------------------------------------------------------------
+# What the arrays of a model that comes from a file must be before anything is drawn with them.
+#
+# A failed check is a ValueError. Its text is for who reads a traceback in a test: users are told
+# that the file is damaged.
+
+
+def need(holds: Any, what: str) -> None:
+    """Raise ValueError unless a condition holds."""
+    if not holds:
+        raise ValueError(what)
+
+
+def check_codes(
+    codes: Any, n_levels: int, length: int | None = None, *, rising: bool = False
+) -> None:
+    """Need whole numbers from 0 up to the number of levels.
+
+    Examples
+    --------
+    >>> check_codes(np.array([0, 2]), 3, length=2, rising=True)
+    >>> check_codes(np.array([0, 3]), 3)
+    Traceback (most recent call last):
+    ValueError: codes beyond the levels
+    """
+    _check_shape(codes, length)
+    need(codes.dtype.kind in "iu" and np.can_cast(codes.dtype, np.int64), "codes of another type")
+    need(not len(codes) or (codes.min() >= 0 and codes.max() < n_levels), "codes beyond the levels")
+    need(not rising or np.all(codes[1:] > codes[:-1]), "codes that do not rise")
+
+
+def check_numbers(
+    numbers: Any, shape: int | tuple[int, ...] | None = None, *, low: float = -np.inf
+) -> None:
+    """Need finite numbers, none below the lowest."""
+    _check_shape(numbers, shape)
+    need(numbers.dtype == np.float64, "numbers of another type")
+    need(np.all(np.isfinite(numbers)) and np.all(numbers >= low), "numbers beyond their range")
+
+
+def check_number(number: Any, *, low: float = -np.inf) -> None:
+    """Need one finite number that is not below the lowest."""
+    need(type(number) in (int, float) and math.isfinite(number) and number >= low, "no number")
+
+
+def check_same(numbers: NDArray[Any] | None, target: Target) -> None:
+    """Need the numbers that the codes of the target stand for, None for classes."""
+    if numbers is None or target.numbers is None:
+        need(numbers is None and target.numbers is None, "numbers for classes, or none for numbers")
+    else:
+        need(np.array_equal(numbers, target.numbers), "other numbers than the dictionary's")
+
+
+def _check_shape(array: Any, shape: int | tuple[int, ...] | None) -> None:
+    need(isinstance(array, np.ndarray), "no array")
+    wanted = shape if isinstance(shape, tuple) else (len(array) if shape is None else shape,)
+    need(array.ndim > 0 and array.shape == wanted, "an array of another shape")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from caveat.attack.measures import ENTRIES as STRONG
 from caveat.attack.registry import ATTACKS, attacks_of
+from caveat.notes import SIGNS
 from caveat.risk import ENTRIES, Measure, Property
-from caveat.units import SIGNS
 from caveat.utility import BEST
 from caveat.utility import MEASURES as UTILITIES
 

@@ -8,7 +8,7 @@ import sys
 
 def test_a_module_is_not_loaded_before_it_is_used():
     program = (
-        "import sys; from caveat.late import Late; colours = Late('colorsys'); "
+        "import sys; from caveat.registry import Late; colours = Late('colorsys'); "
         "before = 'colorsys' in sys.modules; light = colours.rgb_to_hls(1, 1, 1)[1]; "
         "print(before, light, 'colorsys' in sys.modules)"
     )

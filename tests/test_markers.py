@@ -20,7 +20,7 @@ import pyreadstat
 import pytest
 
 from caveat.errors import CaveatError
-from caveat.evidence.manifest import place_in
+from caveat.evidence.file import place_in
 from caveat.synthesis import Synthesizer
 from caveat.table import read
 

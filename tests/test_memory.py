@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from caveat.memory import is_memory_short, reports_shortage, shortage
+from caveat.stopping import is_memory_short, reports_shortage, shortage
 
 ERRORS = [
     MemoryError(),
@@ -37,7 +37,7 @@ def test_words_before_an_abort() -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are Linux's")
 def test_the_smaller_limit_counts() -> None:
     program = (
-        "import resource; from caveat.memory import allowed_bytes, shortage; "
+        "import resource; from caveat.stopping import allowed_bytes, shortage; "
         "resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30)); print(allowed_bytes()); "
         "resource.setrlimit(resource.RLIMIT_DATA, (3 << 30, 3 << 30)); print(allowed_bytes()); "
         "print(shortage())"
@@ -50,5 +50,5 @@ def test_the_smaller_limit_counts() -> None:
 
 
 def test_without_a_limit_the_machine_is_named(monkeypatch) -> None:
-    monkeypatch.setattr("caveat.memory.allowed_bytes", lambda: None)
+    monkeypatch.setattr("caveat.stopping.allowed_bytes", lambda: None)
     assert "machine" in shortage()

@@ -7,8 +7,8 @@ from typing import get_args
 import pytest
 
 import caveat.attack.registry  # noqa: F401 (registers its measures)
+from caveat.notes import SIGNS, Unit, printed
 from caveat.risk import MEASURES as RISKS
-from caveat.units import SIGNS, Unit, printed
 from caveat.utility import MEASURES as UTILITIES
 
 

@@ -1,14 +1,8 @@
-"""Notes on results: how a number was found, what puts it in doubt, or why there is none.
-
-A note is decided where it is written: it has a code, the parameters that its text holds, and says
-whether it may be published. Nobody has to read the text to know.
-"""
+"""What a number carries: its unit, its interval, and notes on how it was found."""
 
 from __future__ import annotations
 
-from typing import Any
-
-__all__ = ["Note"]
+from typing import Any, Literal
 
 
 class Note(str):
@@ -58,3 +52,34 @@ class Note(str):
             "public": self.public,
             "parameters": dict(self.parameters),
         }
+
+
+# -------------------------------------------------------------------------------------------------
+# Units of measures: shares are 0 to 1 everywhere, and per cent only where they are printed.
+
+
+Unit = Literal["share", "ratio", "score"]
+"""A part of a whole, where 1 is all of it; how many times as much; a number on its own scale."""
+
+SIGNS: dict[str, str] = {"share": "%", "ratio": "×", "score": ""}
+"""What is printed after a value."""
+
+
+def printed(value: float, unit: str) -> float:
+    """Return the number that people read: a share in per cent, anything else as it is.
+
+    Examples
+    --------
+    >>> printed(0.07, "share"), printed(0.07, "ratio")
+    (7.0, 0.07)
+    """
+    # Without the rounding error of the product: 0.07 is 7 and not 7.000000000000001.
+    return float(f"{100 * value:.15g}") if unit == "share" else value
+
+
+# -------------------------------------------------------------------------------------------------
+# What all 95 % intervals share.
+
+
+Z95 = 1.959963984540054
+"""The 97.5 % point of the normal distribution."""

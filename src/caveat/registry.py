@@ -1,15 +1,40 @@
-"""Tables of entries that a program can extend: measures, attacks, methods, protections, formats.
-
-The command line knows the entries of Caveat itself from files, so that it need not load the rooms.
-What a program has added is in no file: `is_extended` says whether there is any, and loads nothing.
-"""
+"""What is found when it is asked for: entries a program can add, and large libraries."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any, TypeVar
 
-__all__ = ["Registry", "is_extended"]
+
+class Late:
+    """A module that is not loaded before it is used: a refusal need not wait for it.
+
+    Parameters
+    ----------
+    name
+        Of the module.
+
+    Examples
+    --------
+    >>> Late("math").sqrt(4)
+    2.0
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module(self._name), name)
+
+
+# -------------------------------------------------------------------------------------------------
+# Tables of entries that a program can extend: measures, attacks, methods, protections, formats.
+#
+# The command line knows the entries of Caveat itself from files, so that it need not load the
+# rooms. What a program has added is in no file: `is_extended` says whether there is any, and
+# loads nothing.
+
 
 Entry = TypeVar("Entry")
 

@@ -1,19 +1,52 @@
-"""How results are shown where people work: one line, a small table in a notebook, a frame.
-
-A class says in ``_summary`` what it is and what a notebook shows of it. Notebooks are saved with
-their output and sent about: as in ``repr``, no value of the data is shown, but for what a look has
-found, which is asked for to see it. Frames are asked for too, and hold what there is.
-"""
+"""How objects are shown: results where people work, and never the values of data."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
+from dataclasses import Field, fields
 from html import escape
 from typing import Any, NamedTuple
 
 from caveat.errors import CaveatError
 
-__all__ = ["Summary", "as_table", "frame_of", "in_short", "on_page"]
+
+def without_values(instance: Any) -> str:
+    """Return the name of a dataclass and the sizes of its fields; meant to be its ``__repr__``.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Donors:
+    ...     names: list[str]
+    ...     n_rows: int
+    ...     __repr__ = without_values
+    >>> Donors(["Ann", "Bob"], 7)
+    <Donors: names of 2, n_rows 7>
+    """
+    sizes = [_size(item, getattr(instance, item.name)) for item in fields(instance)]
+    known = ", ".join(size for size in sizes if size)
+    return f"<{type(instance).__name__}{': ' if known else ''}{known}>"
+
+
+def _size(item: Field[Any], value: Any) -> str:
+    if item.type in ("int", "bool", int, bool):  # a count; a number in a field of any type is data
+        return f"{item.name} {value}"
+    shape = getattr(value, "shape", None)
+    if isinstance(shape, tuple):
+        return f"{item.name} of {' x '.join(map(str, shape)) or 1}"
+    if isinstance(value, Sized) and not isinstance(value, str | bytes):
+        return f"{item.name} of {len(value)}"
+    return ""
+
+
+# -------------------------------------------------------------------------------------------------
+# How results are shown where people work: one line, a small table in a notebook, a frame.
+#
+# A class says in ``_summary`` what it is and what a notebook shows of it. Notebooks are saved
+# with their output and sent about: as in ``repr``, no value of the data is shown, but for what a
+# look has found, which is asked for to see it. Frames are asked for too, and hold what there is.
+
 
 MOST_ROWS = 60
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.app.client import HERE, TOKEN, client, csrf
 
-from caveat.app.guard import is_same, secret
+from caveat.app.pages import is_same, secret
 
 
 @pytest.fixture

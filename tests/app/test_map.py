@@ -10,7 +10,7 @@ import pytest
 from tests.app.client import client, post
 from tests.report.sample import small
 
-from caveat.app import aside, jobs
+from caveat.app import jobs
 from caveat.app.pages import sha256
 from caveat.evidence import write
 
@@ -54,7 +54,7 @@ def asked(monkeypatch):
         heard.append(told)
         return CHANGES
 
-    monkeypatch.setattr(aside, "answer", answer)
+    monkeypatch.setattr(jobs, "answer", answer)
     return heard
 
 

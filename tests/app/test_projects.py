@@ -14,7 +14,7 @@ from tests.app.browsing import served
 from tests.app.client import client, csrf, post
 
 from caveat.app import jobs
-from caveat.app.projects import new_project, projects_in
+from caveat.app.steps import new_project, projects_in
 from caveat.table.source import files_in
 
 

@@ -6,7 +6,7 @@ import pytest
 from tests.app.client import client, post
 from tests.report.test_explain import content
 
-from caveat.app import aside
+from caveat.app import jobs
 from caveat.errors import CaveatError
 
 PAGE = "/p/study/record"
@@ -29,7 +29,7 @@ def asked(monkeypatch):
         heard.append((*told, limit))
         return CONTENT
 
-    monkeypatch.setattr(aside, "answer", answer)
+    monkeypatch.setattr(jobs, "answer", answer)
     return heard
 
 
@@ -68,7 +68,7 @@ def test_mistakes_are_said_on_the_page(folder, monkeypatch):
         del told, limit
         raise CaveatError("there is no row 900", where="record", code="test.thing.failed")
 
-    monkeypatch.setattr(aside, "answer", answer)
+    monkeypatch.setattr(jobs, "answer", answer)
     text = post(client(folder), PAGE, row="900", allowed="yes").text
     assert "record: there is no row 900" in text
     assert 'value="900"' in text
@@ -88,7 +88,7 @@ def test_rows_are_shown_to_who_may_see_them_and_written_nowhere(folder, monkeypa
         heard.append(told)
         return [{"name": "study", "columns": ["age"], "original": [["<b>47"]], "release": [["31"]]}]
 
-    monkeypatch.setattr(aside, "answer", answer)
+    monkeypatch.setattr(jobs, "answer", answer)
     found = client(folder)
     page = "/p/study/preview"
     assert "only and written nowhere" in found.get(page).text

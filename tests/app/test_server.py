@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.app.client import client
 
-from caveat.app import projects
+from caveat.app import steps
 from caveat.errors import CaveatError
 
 
@@ -15,7 +15,7 @@ def broken(tmp_path, monkeypatch):
         def fail(_):
             raise error
 
-        monkeypatch.setattr(projects, "projects_in", fail)
+        monkeypatch.setattr(steps, "projects_in", fail)
         return client(tmp_path).get("/")
 
     return let

@@ -14,7 +14,7 @@ from tests.app.files import homes, messy
 from tests.report.browser import why_not
 from tests.report.test_browser import CONTRAST
 
-from caveat.evidence.manifest import place_in
+from caveat.evidence.file import place_in
 from caveat.table import read
 
 pytestmark = [

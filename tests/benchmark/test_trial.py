@@ -11,7 +11,7 @@ from tests.benchmark.conftest import SPEC
 
 from caveat.benchmark import Benchmark
 from caveat.errors import CaveatError
-from caveat.evidence.manifest import listed
+from caveat.evidence.file import listed
 from caveat.release.run import Run
 
 

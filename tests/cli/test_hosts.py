@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from caveat.cli import app, hosts
+from caveat.cli import app, console
 from caveat.errors import CaveatError
 from caveat.spec.document import Document
 from caveat.table import child, files
@@ -81,12 +81,12 @@ def test_on_a_terminal_there_is_a_question(
         questions.append(text)
         return yes
 
-    monkeypatch.setattr(hosts.typer, "confirm", confirm)
-    hosts.ask_for_hosts(Document.read(spec))
+    monkeypatch.setattr(console.typer, "confirm", confirm)
+    console.ask_for_hosts(Document.read(spec))
     assert questions == []  # nobody is there
     for stream in ("stdin", "stderr"):
-        monkeypatch.setattr(hosts.sys, stream, type("Terminal", (), {"isatty": lambda _: True})())
-    hosts.ask_for_hosts(Document.read(spec))
+        monkeypatch.setattr(console.sys, stream, type("Terminal", (), {"isatty": lambda _: True})())
+    console.ask_for_hosts(Document.read(spec))
     assert len(questions) == 1
     assert "203.0.113.9" in questions[0]
     assert os.environ[VARIABLE] == ("203.0.113.9" if yes else "")

@@ -33,7 +33,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def ask(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Ask:
-    monkeypatch.setattr(importlib.import_module("caveat.cli.init"), "_is_terminal", lambda: True)
+    monkeypatch.setattr(importlib.import_module("caveat.cli.look"), "_is_terminal", lambda: True)
 
     def run(answers: list[str], *arguments: str) -> Result:
         return CliRunner().invoke(app, ["init", *arguments], input="\n".join(answers) + "\n")

@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,7 @@ from typer.testing import CliRunner
 from caveat.attack.registry import ATTACKS
 from caveat.cli import app
 from caveat.cli.attack import OUTPUTS, STRONG_FILES
-from caveat.cli.commands import COMMANDS
+from caveat.cli.commands import COMMANDS, command_of
 from caveat.errors import CaveatError
 from caveat.release.folder import write_manifest
 from caveat.studies.study import Output as Written
@@ -103,7 +102,7 @@ def test_every_option_that_names_a_file_is_tried_here() -> None:
         # The app writes nothing itself; the others are groups, whose attacks are tried below.
         if name in ("app", "attack", "generator", "model"):
             continue
-        callback = getattr(import_module(f"caveat.cli.{name}"), name)
+        callback = command_of(name)
         given = {*INPUTS.get(name, ()), *FILES.get(name, ()), *FOLDERS.get(name, ())}
         for parameter in inspect.signature(callback).parameters.values():
             shape = str(parameter.annotation)
@@ -128,8 +127,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in EVERY:
         Path(name).write_text("confidential")
     Path("release.toml").write_text(SPEC)
-    monkeypatch.setattr("caveat.cli.init._is_terminal", lambda: True)
-    monkeypatch.setattr("caveat.cli.init._may_replace", lambda out: True)
+    monkeypatch.setattr("caveat.cli.look._is_terminal", lambda: True)
+    monkeypatch.setattr("caveat.cli.look._may_replace", lambda out: True)
     return tmp_path
 
 

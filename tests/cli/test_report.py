@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from caveat.cli import app
 from caveat.errors import CaveatError
 from caveat.evidence import DECISION, Decision, evidence_sha256, read, write_decision
-from caveat.evidence.manifest import EVIDENCE, is_listed
+from caveat.evidence.file import EVIDENCE, is_listed
 from caveat.release.folder import arrange, write_manifest
 from caveat.table.identifying import Output
 

@@ -10,7 +10,7 @@ from tests.report.sample import small
 
 from caveat.cli.run import _print
 from caveat.errors import FEW
-from caveat.release.outcome import Outcome
+from caveat.release.folder import Outcome
 
 
 def said(content: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> str:

@@ -6,27 +6,27 @@ import socket
 
 from tests.refusals import refused
 
-from caveat.cli import serving
+from caveat.cli import run
 from caveat.errors import CaveatError
 
 
 def test_a_folder_that_is_not_there_is_refused(tmp_path):
     with refused("app.folder.absent"):
-        serving.serve(tmp_path / "nothing")
+        run.serve(tmp_path / "nothing")
 
 
 def test_only_this_machine_reaches_it_and_a_port_that_is_taken_is_refused():
-    with serving._bound(None) as first:
+    with run._bound(None) as first:
         host, port = first.getsockname()
         assert host == "127.0.0.1"
         with refused("app.port.conflict", where="--port 8765"):
-            serving._bound(port)
-        with serving._bound(None) as second:  # another one that is free
+            run._bound(port)
+        with run._bound(None) as second:  # another one that is free
             assert second.getsockname()[1] != port
 
 
 def test_who_opens_the_address_at_once_is_not_refused():
-    with serving._bound(None) as bound, socket.create_connection(bound.getsockname(), 5) as here:
+    with run._bound(None) as bound, socket.create_connection(bound.getsockname(), 5) as here:
         assert here.getpeername() == bound.getsockname()
 
 
@@ -38,6 +38,6 @@ def test_without_the_extra_it_says_what_to_install(tmp_path, monkeypatch):
             code="test.thing.failed",
         )
 
-    monkeypatch.setattr(serving, "load_extra", missing)
+    monkeypatch.setattr(run, "load_extra", missing)
     with refused("test.thing.failed"):
-        serving.serve(tmp_path)
+        run.serve(tmp_path)

@@ -118,11 +118,11 @@ def test_a_sample_bounds_the_work_and_is_the_same_each_time(folder):
 
 
 def test_a_long_attack_says_how_long_and_how_to_bound_it(monkeypatch, capsys):
-    from caveat.cli import strong
+    from caveat.cli import attacking
 
     clock = iter([0.0, 1.0, 6.0, 7.0])
-    monkeypatch.setattr(strong.time, "monotonic", lambda: next(clock))
-    with strong.watched("--sample 500 attacks so many records") as done:
+    monkeypatch.setattr(attacking.time, "monotonic", lambda: next(clock))
+    with attacking.watched("--sample 500 attacks so many records") as done:
         for _ in range(3):
             done(0.005)  # 6 s for one hundredth: 600 s for all
     told = capsys.readouterr().err

@@ -14,7 +14,7 @@ from tests.cluster.clusters import loopback
 from typer.testing import CliRunner
 
 from caveat.cli import app
-from caveat.cli.synth_output import Output
+from caveat.cli.synth_output import CopyFiles
 from caveat.datasets import buyer_beware
 from caveat.errors import CaveatError
 from caveat.table import Table, read, write
@@ -96,9 +96,9 @@ def test_a_folder_is_replaced_only_if_it_holds_nothing_but_parts(
 
 
 def test_names() -> None:
-    assert Output("a/b.csv", 2, False).targets == [Path("a/b-1.csv"), Path("a/b-2.csv")]
-    assert not Output("a/b", 1, False).in_parts
-    folder = Output("a/b/", 2, False)
+    assert CopyFiles("a/b.csv", 2, False).targets == [Path("a/b-1.csv"), Path("a/b-2.csv")]
+    assert not CopyFiles("a/b", 1, False).in_parts
+    folder = CopyFiles("a/b/", 2, False)
     assert folder.in_parts
     assert folder.files == []
     assert folder.targets == [Path("a/b-1"), Path("a/b-2")]

@@ -6,8 +6,8 @@ import pytest
 from tests.refusals import refused
 
 from caveat.cluster import processes, threads, workers_of
-from caveat.cluster.address import check_address
-from caveat.cluster.local import Processes
+from caveat.cluster.scheduler import check_address
+from caveat.cluster.workers import Processes
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from caveat.cluster import threads
-from caveat.cluster.sharing import Kept, shared_folder
+from caveat.cluster.workers import Kept, shared_folder
 
 
 def test_one_folder_is_kept_at_a_time() -> None:

@@ -7,7 +7,7 @@ import copy
 import pytest
 from tests.report.sample import small
 
-from caveat.evidence.difference import difference
+from caveat.evidence.verdict import difference
 
 SPEC = {
     "release": {"title": "A", "seed": 1},

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.refusals import refused
 
-from caveat.evidence.manifest import (
+from caveat.evidence.file import (
     EVIDENCE,
     MANIFEST,
     is_listed,

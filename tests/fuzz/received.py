@@ -33,8 +33,7 @@ from caveat.privacy import Ledger
 from caveat.release import Release
 from caveat.release.job_files import FORMAT, STATES, result_text
 from caveat.release.opening import held_against_data, opened
-from caveat.release.review import decide
-from caveat.release.tried import changes_tried
+from caveat.release.review import changes_tried, decide
 from caveat.seeds import ReleaseKey
 from caveat.spec.spec import ReleaseSpec
 from caveat.table import write

@@ -11,7 +11,7 @@ from tests.refusals import refused
 from tests.report.sample import small
 
 from caveat.evidence import FEWEST, external, text_of
-from caveat.evidence.manifest import EVIDENCE
+from caveat.evidence.file import EVIDENCE
 from caveat.outputs.checking import check_files, few_behind
 from caveat.outputs.statbarns import Checked, Rules, Verdict
 from caveat.release.folder import arrange, write_manifest

@@ -11,7 +11,7 @@ from tests.release import tables
 from caveat.datasets import patients, survey
 from caveat.errors import CaveatWarning
 from caveat.release import Release
-from caveat.release.outcome import Outcome
+from caveat.release.folder import Outcome
 from caveat.table import write
 
 SPEC = """\

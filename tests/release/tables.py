@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from caveat.release.outcome import Outcome
+from caveat.release.folder import Outcome
 
 TABLES = """\
 [tables.patients]

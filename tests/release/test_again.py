@@ -15,7 +15,7 @@ from tests.refusals import refused
 from caveat.errors import CaveatError
 from caveat.release import Release
 from caveat.release.again import made_again
-from caveat.release.outcome import Outcome
+from caveat.release.folder import Outcome
 from caveat.spec.spec import ReleaseSpec
 from caveat.table import read
 

@@ -31,7 +31,7 @@ def test_a_row_of_a_release_is_explained(capsys, monkeypatch, specification):
         heard.append((spec.release.title, row, told["values"], told["folder"].name))
         return {"row": row}
 
-    monkeypatch.setattr("caveat.release.explain.explain_row", explain_row)
+    monkeypatch.setattr("caveat.release.again.explain_row", explain_row)
     asked.main("explain", str(specification()), "17", "yes")
     assert json.loads(capsys.readouterr().out) == {"answer": {"row": 17}}
     assert heard == [("A survey", 17, True, "release")]

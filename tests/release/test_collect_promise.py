@@ -17,7 +17,7 @@ from caveat import Release, evidence
 from caveat.datasets import survey
 from caveat.errors import CaveatError
 from caveat.privacy import rho_of
-from caveat.release.collect_promise import _simulations, remarks_on
+from caveat.release.collect_audit import _simulations, remarks_on
 from caveat.report import markdown
 from caveat.seeds import ReleaseKey
 from caveat.synthesis.margins.promise import Measured

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from caveat.attack.work import QUICK, STANDARD
 from caveat.evidence import schema
-from caveat.release.collect_settings import left_out, seconds_of_settings
+from caveat.release.collect_utility import left_out, seconds_of_settings
 
 
 def test_the_release_is_one_of_three_and_measured_as_it_was_drawn(outcome):
@@ -41,6 +41,6 @@ def test_the_work_is_bounded_by_the_size_of_the_table_alone():
 
 
 def _note():
-    from caveat.release.collect_settings import GROUPS
+    from caveat.release.collect_utility import GROUPS
 
     return GROUPS

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from caveat.attack.work import LEAST, QUICK, STANDARD, AttackWork, Bound, work_of
 from caveat.cli import app
 from caveat.datasets import households
-from caveat.release import Release, collect_groups, collect_strong, run
+from caveat.release import Release, collect_strong, run
 from caveat.synthesis import Model
 from caveat.table import Table, read, write
 
@@ -205,7 +205,7 @@ def test_groups_are_attacked_within_the_bound(tmp_path, monkeypatch):
         .replace("[synthesis]\n", '[groups]\nkey = "household"\n\n[synthesis]\ndrop = ["weight"]\n')
     )  # fmt: skip
     release = Release.from_toml(tmp_path / "release.toml")
-    monkeypatch.setattr(collect_groups, "BY_VALUE", 1_000)
+    monkeypatch.setattr(collect_strong, "BY_VALUE", 1_000)
     content = release.run(date=DATE).evidence
     found = strong(content, "strongShare", "income")
     assert "in-cells" in codes(found)

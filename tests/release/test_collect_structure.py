@@ -10,10 +10,9 @@ from tests.report.sample import small
 
 from caveat import Release
 from caveat.evidence import check
-from caveat.release.at_risk import Signs
+from caveat.release.collect import Signs
 from caveat.release.collect_audit import collect_audit
-from caveat.release.collect_structure import collect_structure
-from caveat.release.collect_utility import collect_utility
+from caveat.release.collect_utility import collect_structure, collect_utility
 from caveat.release.material import Material, hold_out
 from caveat.table import Table
 from caveat.table.grouping import Groups

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.release.tables import SMALL
 
 from caveat.release import Release
-from caveat.release.outcome import Outcome
+from caveat.release.folder import Outcome
 
 
 def test_every_table_is_measured_and_how_they_hang_together(tables_outcome: Outcome) -> None:

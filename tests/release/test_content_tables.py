@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from caveat.release.outcome import Outcome
+from caveat.release.folder import Outcome
 from caveat.table import read
 
 

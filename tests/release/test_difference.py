@@ -8,8 +8,7 @@ from pathlib import Path
 from tests.refusals import refused
 
 from caveat.release import diff_releases
-from caveat.release.difference import files_of
-from caveat.release.outcome import Outcome
+from caveat.release.folder import Outcome, files_of
 
 
 def test_a_folder_or_its_evidence_is_read_and_no_data(outcome: Outcome, tmp_path: Path) -> None:

@@ -21,8 +21,7 @@ from caveat.errors import CaveatError, CaveatWarning
 from caveat.evidence import external, read
 from caveat.privacy import RELEASE, Budget, Ledger
 from caveat.release import Release
-from caveat.release.again import made_again
-from caveat.release.earlier import _remarks, private_folder
+from caveat.release.again import _remarks, made_again, private_folder
 from caveat.release.run import Run
 from caveat.report.verdict import released_before
 from caveat.spec.spec import ReleaseSpec

@@ -11,7 +11,7 @@ from tests.refusals import refused
 from caveat.attack import membership
 from caveat.release import explain_row
 from caveat.release.again import made_again
-from caveat.release.outcome import Outcome
+from caveat.release.folder import Outcome
 from caveat.spec.spec import ReleaseSpec
 
 

@@ -97,7 +97,7 @@ def test_an_interrupted_run_leaves_nothing_behind(specification, sent):
     spec = specification()
     before = make_release(spec.parent / "release")
     code = (
-        "import sys; from caveat.cli import run, main; from caveat.release.steps import Steps\n"
+        "import sys; from caveat.cli import run, main; from caveat.release.collect import Steps\n"
         "whole = Steps.step\n"
         "def step(self, name):\n"
         "    if name == 'utility': print('here', flush=True); import time; time.sleep(600)\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from caveat.release.material_tables import TablesMaterial, synthesise_tables
+from caveat.release.material import TablesMaterial, synthesise_tables
 from caveat.spec.against_data import check_tables
 from caveat.spec.spec import ReleaseSpec
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from caveat.release.outcome import Outcome
+from caveat.release.folder import Outcome
 
 
 def test_an_outcome_says_which_limits_are_met(tmp_path: Path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.refusals import refused
 
 from caveat.release import Release
-from caveat.release.preview import preview
+from caveat.release.opening import preview
 from caveat.table import read
 
 SHORT = """\

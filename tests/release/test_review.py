@@ -11,7 +11,7 @@ from tests.report.sample import SAMPLE, small
 
 from caveat.errors import CaveatError
 from caveat.evidence import Decision, read_decision, write
-from caveat.evidence.manifest import EVIDENCE, is_listed
+from caveat.evidence.file import EVIDENCE, is_listed
 from caveat.release.folder import write_manifest
 from caveat.release.review import decide, print_again, releases_in, review_of, side_by_side
 from caveat.report.attacker import disagreements

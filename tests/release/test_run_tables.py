@@ -16,8 +16,8 @@ from caveat import evidence
 from caveat.attack.groups import group_membership, group_posterior
 from caveat.evidence.external import external
 from caveat.release import Release
-from caveat.release.material_tables import synthesise_tables
-from caveat.release.outcome import Outcome
+from caveat.release.folder import Outcome
+from caveat.release.material import synthesise_tables
 from caveat.spec.against_data import check_tables
 from caveat.spec.spec import ReleaseSpec
 from caveat.table import Table, read, write

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from caveat.release import Release
+from caveat.release.collect import Steps, plan_in_words
 from caveat.release.run import seconds_of
-from caveat.release.steps import Steps, plan_in_words
 from caveat.spec.spec import ReleaseSpec
 from caveat.table import Table, write
 

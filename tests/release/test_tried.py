@@ -6,8 +6,8 @@ from tests.report.sample import small
 
 from caveat.charts import on_page
 from caveat.evidence import write
-from caveat.evidence.manifest import EVIDENCE
-from caveat.release.tried import Tried, changes_tried, settings_in
+from caveat.evidence.file import EVIDENCE
+from caveat.release.review import Tried, changes_tried, settings_in
 from caveat.spec.spec import ReleaseSpec
 
 MAP = """\

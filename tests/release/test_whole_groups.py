@@ -11,7 +11,7 @@ from tests.release.tables import TABLES
 from caveat.datasets import households
 from caveat.errors import CaveatError
 from caveat.release import Release
-from caveat.release.outcome import Outcome
+from caveat.release.folder import Outcome
 from caveat.spec.draft_spec import BenchmarkSpec
 from caveat.table import Table, read, write
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.report.sample import small
 
-from caveat.evidence.difference import difference
+from caveat.evidence.verdict import difference
 from caveat.report.pages import as_text, difference_page
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.charts.specs import rows_of, spec_of, values
 
-from caveat.intervals import Z95
+from caveat.notes import Z95
 from caveat.table import Table
 from caveat.utility import (
     WeightedPair,

@@ -140,9 +140,9 @@ def run(folder: Path, asked: Mapping[str, Any], tell: Tell) -> Any:
     """Make the release."""
     tell("starting", 0.0)
     from caveat.app.pages import sha256
-    from caveat.evidence.manifest import SPEC
+    from caveat.evidence.file import SPEC
     from caveat.release import Release
-    from caveat.release.tried import changes_tried
+    from caveat.release.review import changes_tried
     from caveat.report.verdict import headline
     from caveat.seeds import TRIAL
 

@@ -1,11 +1,8 @@
-"""Work that takes long, as processes of their own: started, asked how far they are, cancelled.
-
-What is known about a job stands in a file of the project, so that a server that was started again
-knows as much as before. A job locks a file while it lives, however it ends.
-"""
+"""Work in processes of its own: long work, and short work that is answered over a pipe."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -22,8 +19,6 @@ from caveat.documents import path_below
 from caveat.errors import CaveatError
 from caveat.release.job_files import FORMAT, read_job, read_result, remove_links
 from caveat.table.drafts import is_abandoned, open_private, write_text
-
-__all__ = ["FORMAT", "cancel", "job_of", "result_of", "start"]
 
 PATIENCE = 10.0  # seconds until a job that begins can be told to stop
 STARTING = 60.0  # seconds until a job that has not said a word is given up
@@ -106,3 +101,30 @@ def _lives(project: Project, kind: str) -> bool:
 
 def _file(project: Project, kind: str) -> Path:
     return project.state / f"{kind}.json"
+
+
+# -------------------------------------------------------------------------------------------------
+# Short work in a process of its own, answered over a pipe: the server stays small.
+
+
+async def answer(kind: str, *asked: str, limit: float = 60.0) -> Any:
+    """Return what the work of a kind comes to in ``limit`` seconds: :mod:`caveat.release.asked`."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "caveat.release.asked", kind, *asked,
+        stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        text, _ = await asyncio.wait_for(process.communicate(), limit)
+    except TimeoutError:
+        do, code = "use the command line, which has no limit", "app.work.timeout"
+        raise CaveatError(f"this takes longer than {limit:g} seconds", do=do, code=code) from None
+    finally:  # nobody waits any more, whatever has happened
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    if process.returncode:
+        raise RuntimeError(f"the work called {kind} has failed")
+    found = json.loads(text)
+    if "mistake" in found:
+        raise CaveatError(found["mistake"].removesuffix("."), code=found["code"])  # it puts its own
+    return found["answer"]

@@ -13,10 +13,9 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 
-from caveat.app import map as tool
-from caveat.app import projects, record, review, runs, steps
-from caveat.app.guard import Guard
-from caveat.app.pages import page
+from caveat.app.pages import Guard, page
+from caveat.app.results import MAP_ROUTES, RECORD_ROUTES, REVIEW_ROUTES, RUN_ROUTES
+from caveat.app.steps import PROJECT_ROUTES, STEP_ROUTES
 from caveat.errors import CaveatError
 
 __all__ = ["LIMIT", "create_app", "warm_up"]
@@ -24,7 +23,9 @@ __all__ = ["LIMIT", "create_app", "warm_up"]
 LIMIT = 4 * 2**30
 """Bytes of an upload, unless something else is asked for."""
 
-MODULES = (projects, steps, runs, tool, review, record)
+ROUTES = (
+    *PROJECT_ROUTES, *STEP_ROUTES, *RUN_ROUTES, *MAP_ROUTES, *RECORD_ROUTES, *REVIEW_ROUTES,
+)  # fmt: skip
 
 
 def create_app(folder: Path, token: str, limit: int = LIMIT) -> Starlette:
@@ -41,7 +42,7 @@ def create_app(folder: Path, token: str, limit: int = LIMIT) -> Starlette:
     """
     static = StaticFiles(directory=str(files("caveat.app").joinpath("static")))
     app = Starlette(
-        routes=[*(r for module in MODULES for r in module.ROUTES), Mount("/static", static)],
+        routes=[*ROUTES, Mount("/static", static)],
         middleware=[Middleware(Guard, token=token)],
         exception_handlers={
             CaveatError: _mistake,
@@ -56,8 +57,7 @@ def create_app(folder: Path, token: str, limit: int = LIMIT) -> Starlette:
 
 def warm_up() -> None:
     """Open the rooms that draw maps and read evidence, so that the first who asks need not wait."""
-    import caveat.release.review
-    import caveat.release.tried  # noqa: F401
+    import caveat.release.review  # noqa: F401
 
 
 async def _mistake(request: Request, error: Exception) -> Response:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from caveat.attack.adjacent import Done, refuse_without, with_each_value, without_each
 from caveat.attack.worlds import Worlds
 from caveat.cluster import Workers, workers_now
-from caveat.cluster.sharing import Kept, shared_folder
+from caveat.cluster.workers import Kept, shared_folder
 from caveat.synthesis.store import load_plan, save_plan
 from caveat.table.code_files import open_array, open_code_files, write_code_files
 from caveat.table.drafts import unwritable

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.attack.worlds import Worlds, in_threads
-from caveat.discreet import without_values
+from caveat.showing import without_values
 from caveat.synthesis.choosing import Choosing
 from caveat.synthesis.pairs import SAMPLED, Moved
 from caveat.table import Table

@@ -24,8 +24,8 @@ from caveat.attack.membership import refuse_copies
 from caveat.attack.posterior import bayes, check_exact, check_record, known_part
 from caveat.attack.priors import DEFAULT_PRIOR, NamedPrior, prior_of
 from caveat.attack.worlds import Worlds, evidence_of, refuse_impossible
-from caveat.discreet import without_values
 from caveat.errors import CaveatError
+from caveat.showing import without_values
 from caveat.synthesis import Model, Plan
 from caveat.table import Column, Table
 

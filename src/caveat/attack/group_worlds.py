@@ -21,8 +21,8 @@ from caveat.attack.guarded import GuardedChanges, is_guarded
 from caveat.attack.membership import refuse_copies
 from caveat.attack.posterior import check_exact
 from caveat.attack.worlds import Evidence, Worlds, in_threads
-from caveat.discreet import without_values
 from caveat.errors import CaveatError
+from caveat.showing import without_values
 from caveat.synthesis.linked import LinkedModel, unfold
 from caveat.table import Column, Kind, Table
 from caveat.table.linked import Linked

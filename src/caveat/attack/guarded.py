@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from caveat.attack._lookups import LookupChanges
 from caveat.attack.choices import ChoiceChanges
 from caveat.attack.worlds import Worlds, affected_columns, in_threads
-from caveat.discreet import without_values
+from caveat.showing import without_values
 from caveat.synthesis import Plan
 from caveat.synthesis.coding import ORDINARY
 from caveat.synthesis.column_model import Cells, ColumnModel, inputs_of, without_unknown

@@ -10,7 +10,7 @@ from caveat.attack.membership import Membership, membership
 from caveat.attack.priors import DEFAULT_PRIOR
 from caveat.attack.summaries import FACTOR, RISE, SURE, disclosed, rose
 from caveat.errors import CaveatError
-from caveat.intervals import Z95
+from caveat.notes import Z95
 from caveat.risk.measure import Measure
 from caveat.risk.measurement import Measurement, rate
 from caveat.risk.pair import ScenarioPair

@@ -22,10 +22,9 @@ from caveat.attack.posterior import check_exact, check_record
 from caveat.attack.private import TableChanges
 from caveat.attack.summaries import membership_summary
 from caveat.attack.worlds import Worlds, draw_release, evidence_of, in_threads
-from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.seeds import child_seed
-from caveat.showing import Summary, frame_of, in_short, on_page
+from caveat.showing import Summary, frame_of, in_short, on_page, without_values
 from caveat.synthesis import Model, Plan
 from caveat.synthesis.choosing import drawn_again
 from caveat.synthesis.margins.guaranteed import declared_codings, measured_by

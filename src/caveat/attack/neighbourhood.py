@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.attack.ordinary.density import Kernels
-from caveat.discreet import without_values
 from caveat.nearest import Mixed
+from caveat.showing import without_values
 from caveat.table import Column, Table
 from caveat.table.align import recode_to
 

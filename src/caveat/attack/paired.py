@@ -24,11 +24,11 @@ from caveat.attack.scores import OURS, SCORES, STRUCTURE, Looks, log_odds
 from caveat.attack.structure import own_structures
 from caveat.attack.vulnerable import vulnerable
 from caveat.attack.worlds import in_threads
-from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.generators import Generator
 from caveat.generators.registry import seed_by_seed
 from caveat.seeds import Stream, child_seed, rng_of
+from caveat.showing import without_values
 from caveat.table import Kind, Table
 
 __all__ = [

@@ -20,9 +20,8 @@ from caveat.attack.generator import Generator, known_to, releases_of
 from caveat.attack.membership import chosen_records, refuse_copies
 from caveat.attack.posterior import check_exact, unknown_columns
 from caveat.attack.worlds import Evidence, Worlds, draw_release, evidence_of, in_threads
-from caveat.discreet import without_values
 from caveat.errors import CaveatError
-from caveat.showing import frame_of
+from caveat.showing import frame_of, without_values
 from caveat.synthesis import Model
 from caveat.table import Table
 

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from caveat.attack.adjacent import without_each
 from caveat.attack.guarded import GuardedChanges, is_guarded
 from caveat.attack.worlds import Worlds, refuse_impossible
-from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.generators import Generator, Setting
 from caveat.seeds import Stream, child_seed
+from caveat.showing import without_values
 from caveat.synthesis import Model
 from caveat.synthesis.choosing import drawn_again
 from caveat.synthesis.margins.promise import is_private

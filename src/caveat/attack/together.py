@@ -21,8 +21,8 @@ from caveat.attack.attributes import attributes, prior_of_each
 from caveat.attack.membership import membership
 from caveat.attack.posterior import bayes
 from caveat.attack.priors import DEFAULT_PRIOR
-from caveat.discreet import without_values
 from caveat.errors import CaveatError
+from caveat.showing import without_values
 from caveat.synthesis import Plan
 from caveat.table import Column, Table
 from caveat.table.align import recode_to

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from caveat.attack.generator import Generator, known_to
 from caveat.attack.worlds import Worlds
-from caveat.discreet import without_values
 from caveat.risk import key_cells
-from caveat.showing import frame_of
+from caveat.showing import frame_of, without_values
 from caveat.synthesis.column_model import Cells, inputs_of
 from caveat.synthesis.fitting import predictors_of
 from caveat.synthesis.methods.trees import Cart

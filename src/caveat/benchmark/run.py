@@ -21,24 +21,22 @@ from numpy.typing import NDArray
 from caveat import __version__, evidence
 from caveat.attack.by_simulation import JUDGED
 from caveat.cluster import Workers, workers_of
-from caveat.cluster.sharing import Kept
-from caveat.discreet import without_values
+from caveat.cluster.workers import Kept
 from caveat.documents import Shape, path_below
 from caveat.errors import CaveatError, CaveatWarning
-from caveat.evidence.manifest import EVIDENCE, INSIDE
+from caveat.evidence.file import EVIDENCE, INSIDE
 from caveat.generators import Copy, Generator, generator_of
 from caveat.generators.contract import REFERENCES
 from caveat.generators.ours import FittedSetting, idle_options
 from caveat.generators.process import FittedProcess, Limits
 from caveat.notes import Note
-from caveat.progress import Progress
-from caveat.release.collect import entries_of, refusal
+from caveat.release.collect import Steps, entries_of, refusal
 from caveat.release.content import described_inputs, software
 from caveat.release.folder import release_folder, sha256_of, write_manifest
 from caveat.release.material import Material, hold_out
 from caveat.release.run import Run, seconds_of
-from caveat.release.steps import Steps
 from caveat.seeds import Stream, child_seed
+from caveat.showing import without_values
 from caveat.spec.data_entries import folder_to_write
 from caveat.spec.draft_spec import (
     BenchmarkSpec,
@@ -48,6 +46,7 @@ from caveat.spec.draft_spec import (
     refuse_commands,
     with_plan,
 )
+from caveat.stopping import Progress
 from caveat.synthesis.methods import METHODS
 from caveat.table import Table, drafts
 from caveat.table.drafts import make_folder, write_text

@@ -5,28 +5,37 @@ one of two ways: ``on_page`` makes it part of the report's page, as wide as the 
 ``titled`` gives it a title and its key, so that it can stand alone and be saved.
 """
 
-from caveat.charts.bars import (
-    distribution,
-    distributions,
-    histogram,
-    missing_cells,
-    propensity_scores,
-    scores,
-)
-from caveat.charts.lines import (
+from caveat.charts.marks import (
     ATTACKERS_KEY,
     CERTAINTY_KEY,
     FOREST_KEY,
     PROMISED_KEY,
+    associations,
     attackers,
     certainty,
     coefficients,
+    distribution,
+    distributions,
+    histogram,
+    missing_cells,
     promised,
+    propensity_scores,
+    scores,
+    two_way,
 )
-from caveat.charts.matrices import associations, two_way
 from caveat.charts.plane import MAP_KEY, map_key, risk_utility
-from caveat.charts.showing import FORMATS, on_page, save, scripts, titled
-from caveat.charts.style import COLOURS, CONFIG, SIDES_KEY, Key, Rows
+from caveat.charts.style import (
+    COLOURS,
+    CONFIG,
+    FORMATS,
+    SIDES_KEY,
+    Key,
+    Rows,
+    on_page,
+    save,
+    scripts,
+    titled,
+)
 
 __all__ = [
     "ATTACKERS_KEY",

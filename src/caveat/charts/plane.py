@@ -10,7 +10,7 @@ from typing import Any
 import altair as alt
 
 from caveat.charts.style import COLOURS, GREY, INK, PALE, WIDTH, Key, Rows, draw
-from caveat.units import printed
+from caveat.notes import printed
 
 __all__ = ["MAP_KEY", "map_key", "risk_utility"]
 

@@ -1,4 +1,4 @@
-"""The command line: parse, call, print. One module per command.
+"""The command line: parse, call, print. Commands that are read together share a module.
 
 Nothing large is loaded with this module: who stops the program while its libraries are loaded
 wants to see no traceback either.
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from caveat import stopping
 from caveat.cli import limited
-from caveat.memory import is_memory_short
+from caveat.stopping import is_memory_short
 
 if TYPE_CHECKING:
     from caveat.cli.commands import app

@@ -15,9 +15,8 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from caveat.cli.benchmark import AllowCommandOption
-from caveat.cli.cluster import ClusterOption, WorkOption, on_cluster
-from caveat.cli.hosts import with_hosts
-from caveat.cli.reading import Reader, column_numbers
+from caveat.cli.console import with_hosts
+from caveat.cli.reading import ClusterOption, Reader, WorkOption, column_numbers, on_cluster
 from caveat.errors import CaveatError
 from caveat.registry import is_extended
 from caveat.table.drafts import check_outputs
@@ -165,7 +164,7 @@ def _run(
             code="spec.entry.unsupported",
         )
     if attack.attacker == "strong":
-        from caveat.cli.strong import attack_with_the_generator
+        from caveat.cli.attacking import attack_with_the_generator
 
         with on_cluster(cluster, work, records):
             attack_with_the_generator(
@@ -174,14 +173,14 @@ def _run(
             )  # fmt: skip
         return
     if attack.attacker == "simulated":
-        from caveat.cli.simulated import attack_by_simulation
+        from caveat.cli.attacking import attack_by_simulation
 
         attack_by_simulation(
             attack, reader, original, synthetic, told,
             records=records, json=json, force=force, allow_command=allow_command,
         )  # fmt: skip
         return
-    from caveat.cli.ordinary import attack_with_the_release
+    from caveat.cli.attacking import attack_with_the_release
 
     for name in tables:
         told[name] = None if told[name] is None else reader.data(reader.original(told[name]))

@@ -15,9 +15,9 @@ from typer.main import get_command
 
 from caveat import __version__
 from caveat.cli import console
-from caveat.cli.hosts import with_hosts
+from caveat.cli.console import with_hosts
 
-__all__ = ["COMMANDS", "app", "loaded"]
+__all__ = ["COMMANDS", "app", "command_of", "loaded"]
 
 # The first paragraph of what each says about itself: it stands here too so that the list of
 # commands can be shown without loading any of them.
@@ -50,14 +50,23 @@ COMMANDS = {
     "generator": "Install, list and try generators that are not ours; see the page on generators.",
     "model": "Look into model files.",
 }
-# Commands with commands of their own; the others are functions of their name in their module.
-_GROUPS = {
-    "attack": ("attack", "attack_app"),
-    "generator": ("generator", "generator_app"),
-    "model": ("synth", "model_app"),
-}
-# The name of the module is taken by the application itself.
-_CALLED = {"app": ("serving", "serve")}
+# Commands with commands of their own.
+_GROUPS = {"attack": "attack_app", "generator": "generator_app", "model": "model_app"}
+# Where commands lie that have no module of their name.
+_MODULES = {
+    "app": "run", "audit": "measures", "check": "tables", "compare": "measures", "diff": "run",
+    "draft": "synth", "explain": "run", "generator": "benchmark", "init": "look", "model": "synth",
+    "places": "records", "replication": "measures", "report": "run", "safepub": "records",
+    "study": "benchmark", "tune": "benchmark",
+}  # fmt: skip
+# The name is taken by the application itself.
+_CALLED = {"app": "serve"}
+
+
+def command_of(name: str) -> Any:
+    """Return what a command is made from: a function, or an application with commands."""
+    module = import_module(f"caveat.cli.{_MODULES.get(name, name)}")
+    return getattr(module, (_GROUPS | _CALLED).get(name, name))
 
 
 @cache
@@ -65,8 +74,7 @@ def loaded(name: str) -> Any:
     """Return a command, loaded."""
     alone = typer.Typer(add_completion=False, rich_markup_mode=None)
     alone.callback()(_nothing)  # one command in a group stays a command
-    module, attribute = (_GROUPS | _CALLED).get(name, (name, name))
-    what = getattr(import_module(f"caveat.cli.{module}"), attribute)
+    what = command_of(name)
     if name in _GROUPS:
         alone.add_typer(what, name=name)
     else:

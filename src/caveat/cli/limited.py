@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import IO, Any, NoReturn, TextIO
 
-from caveat.memory import GIGABYTE, allowed_bytes, reports_shortage, shortage
+from caveat.stopping import GIGABYTE, allowed_bytes, reports_shortage, shortage
 
 __all__ = ["defect_log", "is_stopped_by_library", "run_limited", "say_shortage"]
 

@@ -1,31 +1,37 @@
-"""How the commands read tables: with the declarations and the file's own format."""
+"""What commands read with: the tables, the seed and key, and where their work runs."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+
+import typer
 
 from caveat.cli import console
-from caveat.cli.hosts import ask_for_hosts
+from caveat.cli.console import ask_for_hosts
+from caveat.cluster import running_on, workers_of
+from caveat.cluster.scheduler import work_folder
 from caveat.errors import CaveatError
 from caveat.registry import is_extended
+from caveat.seeds import MOST_SEED, TRIAL, is_guessable
 from caveat.table import Schema, Table
+from caveat.table.code_files import CodeFiles
 from caveat.table.files import read_into
+from caveat.table.frames import workplace
 from caveat.table.source import shown, source_of
 
 if TYPE_CHECKING:
     from caveat.spec.data_entries import TableSpec
     from caveat.spec.document import Document
-    from caveat.table.code_files import CodeFiles
     from caveat.table.files import TextForm
     from caveat.table.grouping import Groups
     from caveat.table.linked import Linked
 
-__all__ = ["Reader", "check_file", "column_numbers", "seen_from"]
 
 Number = TypeVar("Number", int, float)
 
@@ -210,3 +216,83 @@ def column_numbers(
                 code="command.option.malformed",
             )
     return out
+
+
+# -------------------------------------------------------------------------------------------------
+# ``--cluster`` and ``--work``: where a command lets its work run.
+
+
+ClusterOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS|local:N",
+        help="Let the workers of this Dask scheduler do the work (tcp://host:8786), or N processes "
+        "of this machine. The same bytes.",
+    ),
+]
+WorkOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FOLDER",
+        help="For large data: a folder in which the table is kept as files while it is needed, and "
+        "not in memory. All machines of a cluster must see it. [with an address: where the output "
+        "goes]",
+    ),
+]
+
+
+@contextmanager
+def on_cluster(cluster: str | None, work: Path | None, beside: Path | None) -> Iterator[None]:
+    """Let what can be shared out inside run on the workers that are named.
+
+    Parameters
+    ----------
+    cluster
+        The address of a scheduler, or ``local:N``; None for the threads of this process.
+    work
+        The folder for working files.
+    beside
+        An output, whose folder it is if none is named; without one the current folder.
+    """
+    if cluster is None:
+        yield
+        return
+    with workers_of(cluster, work_folder(cluster, work, beside)) as workers, running_on(workers):
+        yield
+
+
+@contextmanager
+def code_folders(work: Path | None) -> Iterator[Callable[[], CodeFiles | None]]:
+    """Give what makes a folder for the codes of each table that is read; nothing in memory."""
+    if work is None:
+        yield lambda: None
+        return
+    numbers = count()
+    with workplace(work) as folder:
+
+        def made() -> CodeFiles:
+            place = folder / f"table-{next(numbers)}"
+            place.mkdir()
+            return CodeFiles(place)
+
+        yield made
+
+
+# -------------------------------------------------------------------------------------------------
+# Options for the randomness of a command: its seed and the secret key of a release.
+
+
+SeedOption = Annotated[
+    int | None,
+    typer.Option(min=0, max=MOST_SEED, help="Without --key: a repeatable trial, not for release."),
+]
+KeyOption = Annotated[
+    Path | None,
+    typer.Option(help="File of the secret key; created if missing. Same key and seed, same bytes."),
+]
+
+
+def remark_on_draws(root: int, do: str = "use --key FILE, or leave the seed out") -> None:
+    """Say of a trial that it must not be released."""
+    if is_guessable(root):
+        console.remark(f"warning: {TRIAL}; {do}")

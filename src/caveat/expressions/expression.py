@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.expressions.parser import (
     COMPARISONS,
@@ -31,6 +30,7 @@ from caveat.expressions.parser import (
     names_in,
     parts,
 )
+from caveat.showing import without_values
 from caveat.table import Column, Kind
 
 SIGNS: dict[str, Callable[[Any, Any], Any]] = {

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from caveat.discreet import without_values
-from caveat.showing import Summary, frame_of, in_short, on_page
+from caveat.showing import Summary, frame_of, in_short, on_page, without_values
 from caveat.table.identifying import K
 from caveat.table.table import Column, Kind, Table
 

@@ -9,9 +9,9 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
 from caveat.errors import CaveatError, hint
 from caveat.seeds import rng_of
+from caveat.showing import without_values
 from caveat.synthesis import Model
 from caveat.table import Column, Kind, Table
 from caveat.table.identifying import Origin

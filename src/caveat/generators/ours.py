@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any, Literal
 
-from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.protect.pipeline import Surroundings, check_steps, protect, reads_original
 from caveat.protect.record import Step
 from caveat.seeds import Stream, child_seed
+from caveat.showing import without_values
 from caveat.synthesis import Model, Plan, Synthesizer
 from caveat.synthesis.coding import SMOOTHINGS
 from caveat.synthesis.column_model import ColumnModel

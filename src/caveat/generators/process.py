@@ -22,9 +22,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.generators.contract import column_like
+from caveat.showing import without_values
 from caveat.table import Column, Kind, Missing, Table
 from caveat.table.frames import workplace
 from caveat.table.identifying import Origin

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from caveat.compiling import inner, kernel, trailing_zeros
-from caveat.discreet import without_values
+from caveat.showing import without_values
 
 Sparse = dict[int, Fraction]
 

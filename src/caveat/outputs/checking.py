@@ -19,7 +19,7 @@ from caveat.documents import parse
 from caveat.errors import CaveatError
 from caveat.evidence import check, external, withheld
 from caveat.evidence import read as read_evidence
-from caveat.evidence.manifest import EVIDENCE, MANIFEST, is_listed, listed, name_in, release_of
+from caveat.evidence.file import EVIDENCE, MANIFEST, is_listed, listed, name_in, release_of
 from caveat.outputs.cell_numbers import without_notes, written_decimal
 from caveat.outputs.differencing import Counts, band_findings, differencing_findings
 from caveat.outputs.output_table import (

@@ -14,11 +14,11 @@ from typing import Any, TypeVar
 import numpy as np
 import scipy
 
-from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.outputs.cell_numbers import SMALLEST_BASE, base_of, rounded_to
 from caveat.outputs.output_table import OutputTable
 from caveat.outputs.statbarns import Finding, Rules, Verdict, named_in_words
+from caveat.showing import without_values
 
 NUMBER = r"-?\d+(?:\.\d+)?"
 CLOSED = re.compile(rf"({NUMBER})\s*(?:-|–|—|to)\s*({NUMBER})")

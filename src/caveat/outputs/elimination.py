@@ -16,7 +16,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from caveat.compiling import kernel
-from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.outputs.audit import (
     EMPTY,
@@ -32,6 +31,7 @@ from caveat.outputs.audit import (
     subtract,
 )
 from caveat.outputs.tables import only_rows
+from caveat.showing import without_values
 from caveat.stopping import stop_if_told
 
 Ints = NDArray[np.int64]

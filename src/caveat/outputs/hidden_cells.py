@@ -13,9 +13,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
 from caveat.outputs.audit import bounds, recoverable
 from caveat.outputs.cell_numbers import Limits
+from caveat.showing import without_values
 
 Floats = NDArray[np.float64]
 Place = tuple[str | None, ...]

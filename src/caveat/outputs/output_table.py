@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.outputs.cell_numbers import (
     SMALLEST_BASE,
@@ -38,6 +37,7 @@ from caveat.outputs.statbarns import (
     barn_of,
     known_barn,
 )
+from caveat.showing import without_values
 from caveat.table import Table
 
 Floats = NDArray[np.float64]

@@ -13,13 +13,13 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
 from caveat.errors import CaveatError
-from caveat.intervals import Z95
+from caveat.notes import Z95
 from caveat.risk.measurement import Measurement
 from caveat.risk.pair import ScenarioPair, pair
 from caveat.risk.scenario import Scenario
 from caveat.risk.tables import naive_targets, table_risk, tcap_ratio
+from caveat.showing import without_values
 from caveat.table import Table
 from caveat.table.align import common_levels
 from caveat.table.cells import key_cells

@@ -11,12 +11,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.outputs.audit import recoverable_by_any
 from caveat.outputs.statbarns import few_have_most, largest_can_be_told
 from caveat.outputs.tables import Cells
 from caveat.seeds import rng_of
+from caveat.showing import without_values
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -11,7 +11,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.outputs.audit import (
     Interval,
@@ -44,6 +43,7 @@ from caveat.outputs.primary import (
     settle,
 )
 from caveat.outputs.tables import TOTAL, Cells, Hierarchy, Layout, cells_of, only_rows
+from caveat.showing import without_values
 from caveat.table import Column, Table
 from caveat.table.table import survey_weights
 

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array, hstack
 
-from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.outputs.blocks import Guesses, System, disagreement
 from caveat.outputs.publication import Publication
 from caveat.outputs.tables import Cells, cells_of
 from caveat.seeds import child_seed, rng_of
+from caveat.showing import without_values
 from caveat.table import Table
 
 Ints = NDArray[np.int64]

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.outputs.publication import Publication
 from caveat.outputs.tables import Cells
+from caveat.showing import without_values
 from caveat.table.source import load_extra
 
 HIDDEN, NO_CELL, STATUS = "×", "–", "status"

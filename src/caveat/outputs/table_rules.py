@@ -12,7 +12,6 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.outputs.cell_numbers import last_place, mostly_numbers, numbers, rounded_to
 from caveat.outputs.hidden_cells import (
@@ -41,6 +40,7 @@ from caveat.outputs.statbarns import (
     percentile_of,
     plain_name,
 )
+from caveat.showing import without_values
 from caveat.table import Table
 
 Floats = NDArray[np.float64]

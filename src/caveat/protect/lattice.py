@@ -13,10 +13,10 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.notes import Note
 from caveat.protect.record import Protected, Step, number_column
+from caveat.showing import without_values
 from caveat.table import Column, Kind, Table
 from caveat.table.cells import Ints, dense, key_cells
 

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.notes import Note
 from caveat.protect.lattice import Lattice, Levels, Node, equivalence_classes
 from caveat.protect.record import Protected, Step
 from caveat.seeds import rng_of
+from caveat.showing import without_values
 from caveat.table import Column, Kind, Missing, Table
 from caveat.table.cells import Ints
 

@@ -10,7 +10,6 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.notes import Note
 from caveat.protect.record import (
@@ -24,6 +23,7 @@ from caveat.protect.record import (
 )
 from caveat.risk import key_cells
 from caveat.seeds import rng_of
+from caveat.showing import without_values
 from caveat.table import Table
 
 Smoother = Callable[[Floats, Floats, NDArray[Any], np.random.Generator], Floats]

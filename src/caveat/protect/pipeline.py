@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.protect.distance import Refill, distance_filter, remove_replicated_uniques
 from caveat.protect.donut import donut
@@ -25,6 +24,7 @@ from caveat.protect.numbers import (
 )
 from caveat.protect.record import Protected, Step, number_column, numbers_of
 from caveat.registry import Registry
+from caveat.showing import without_values
 from caveat.table import Table
 
 __all__ = [

@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
 from caveat.errors import CaveatError
-from caveat.intervals import Z95
-from caveat.notes import Note
+from caveat.notes import Z95, Note
+from caveat.showing import without_values
 from caveat.table import Column, Kind, Table
 from caveat.table.cells import Ints
 

@@ -4,20 +4,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from caveat.release.difference import diff_releases
-    from caveat.release.explain import explain_row
-    from caveat.release.outcome import Outcome
+    from caveat.release.again import explain_row
+    from caveat.release.folder import Outcome, diff_releases
     from caveat.release.run import Release
     from caveat.spec.spec import ReleaseSpec
 
 __all__ = ["Outcome", "Release", "ReleaseSpec", "diff_releases", "explain_row"]
 
 _ROOMS = {
-    "Outcome": "release.outcome",
+    "Outcome": "release.folder",
     "Release": "release.run",
     "ReleaseSpec": "spec.spec",
-    "diff_releases": "release.difference",
-    "explain_row": "release.explain",
+    "diff_releases": "release.folder",
+    "explain_row": "release.again",
 }
 
 

@@ -42,7 +42,7 @@ def explain(spec: str, row: str, values: str) -> dict[str, Any]:
 def preview(spec: str) -> list[Any]:
     """Return the first rows of the original and of the release."""
     from caveat.release import ReleaseSpec
-    from caveat.release.preview import preview as rows_of
+    from caveat.release.opening import preview as rows_of
 
     told = ReleaseSpec.from_toml(Path(spec))
     return rows_of(Path(spec), told.output.folder)
@@ -51,7 +51,7 @@ def preview(spec: str) -> list[Any]:
 def settings(spec: str) -> list[Any]:
     """Return what would have to be written for each setting on the map of a release."""
     from caveat.release import ReleaseSpec
-    from caveat.release.tried import changes_tried
+    from caveat.release.review import changes_tried
 
     return changes_tried(ReleaseSpec.from_toml(Path(spec)))
 

@@ -1,4 +1,4 @@
-"""What the evidence says about the release itself: what it is, and how it was made."""
+"""What the evidence says about the release itself, and about people whom it proves."""
 
 from __future__ import annotations
 
@@ -11,49 +11,135 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from caveat import __version__
 from caveat.notes import Note
-from caveat.release.collect import entries_of, limits_of, plain
-from caveat.release.collected import Collected
+from caveat.release.collect import Collected, entries_of, limits_of, plain
 from caveat.release.folder import sha256_of
 from caveat.release.material import Material
-from caveat.release.proven import described_ends, described_rare, proven_records
 from caveat.spec.limits import STRONGEST as STRONG
 from caveat.spec.scenarios import ScenarioSpec
 from caveat.spec.spec import ReleasePart, ReleaseSpec
-from caveat.synthesis import Model
+from caveat.synthesis import Model, Plan
 from caveat.synthesis.column_model import ColumnModel
 from caveat.synthesis.linked import GroupModel, LinkedModel
+from caveat.synthesis.linked.plan import LinkedPlan
 from caveat.synthesis.methods.guarded import Guarded, Stratified, guard_of
 from caveat.synthesis.methods.trees import Cart
 from caveat.synthesis.options import GIVEN
 from caveat.synthesis.plan import ColumnPlan
 from caveat.synthesis.replacing import HOW, Replaced
-from caveat.synthesis.seen import assumed_public
+from caveat.synthesis.seen import KEPT, assumed_public, assumed_ranges, rare_threshold, sole_ends
 from caveat.table import Column, Table
 from caveat.table.cells import PrivateNumbers, chance_alone, share_alone
 from caveat.table.code_files import content_hash
-from caveat.table.identifying import CODES, Judgement
+from caveat.table.identifying import CODES, Judgement, level_texts, units_of_levels
 from caveat.table.source import file_of, source_of
 from caveat.tree.guarded import structure_bound
 
-__all__ = [
-    "described_file",
-    "described_inputs",
-    "described_plan",
-    "described_protection",
-    "described_purpose",
-    "described_release",
-    "described_replaced",
-    "described_scenario",
-    "described_synthesis",
-    "labels_of",
-    "measures_used",
-    "named",
-    "private_numbers",
-    "software",
-]
+Records = NDArray[np.int64]
+
+
+def proven_records(material: Material) -> dict[str, Records]:
+    """Return the fitted records that are proven: by a rare level, by the rule, by an end.
+
+    Nobody is where the plan is not that of single rows.
+    """
+    plan, table = material.plan, material.fitted
+    none = np.zeros(0, np.int64)
+    if plan is None:
+        return {"levels": none, "edge": none, "ends": none}
+    released = material.drawn or list(material.releases)
+    levels = _with_levels(plan, table, released, kept=True)
+    edge = _with_levels(plan, table, released, kept=False)
+    ends = [
+        end.record
+        for end in sole_ends(plan.columns, table)
+        if any(_beyond(copy[end.column], end.low, end.high, plan.columns[end.column].special)
+               for copy in released if end.column in copy)
+    ]  # fmt: skip
+    return {"levels": levels, "edge": edge, "ends": np.unique(np.array(ends, np.int64))}
+
+
+def _with_levels(plan: Plan, table: Table, released: list[Table], *, kept: bool) -> Records:
+    """Return the records with a released level that few, or just enough, records have."""
+    found = np.zeros(table.n_rows, bool)
+    k = rare_threshold(plan.rare_below)
+    for name, of in plan.rare.items():
+        if name not in released[0] or (of.how == KEPT) != kept:
+            continue
+        column = table[name]
+        counts, texts = units_of_levels(column), level_texts(column)
+        wanted = counts < k if kept else counts == k
+        seen = {text for copy in released for text in _used(copy[name])}
+        wanted &= np.isin(texts, sorted(seen))
+        if of.into:
+            wanted &= texts != of.into
+        found |= np.append(wanted, np.zeros(len(column.missing), bool))[column.codes]
+    return np.flatnonzero(found)
+
+
+def _used(column: Column) -> list[str]:
+    return list(level_texts(column)[column.counts[: len(column.levels)] > 0])
+
+
+def _beyond(column: Column, low: float, high: float, special: tuple[Any, ...]) -> bool:
+    """Whether a released number lies where none could be without a record."""
+    used = column.numbers[column.counts[: len(column.levels)] > 0]
+    used = used[~np.isin(used, [v for v in special if isinstance(v, int | float)])]
+    return bool(((used < low) | (used > high)).any())
+
+
+def described_rare(
+    plan: Plan | LinkedPlan, proven: Mapping[str, Records] | None = None
+) -> dict[str, Any]:
+    """Return what happened to rare levels, without a level.
+
+    Parameters
+    ----------
+    plan
+        The plan of the release.
+    proven
+        The records that are proven; of groups and linked tables people are counted by column.
+    """
+    columns = list(plan.rare_columns)
+    edge = sum(of.edge for _, of in columns)
+    kept = sum(of.people for _, of in columns if of.how == KEPT)
+    if proven is not None:
+        edge, kept = len(proven["edge"]), len(proven["levels"])
+    return {
+        "rare_levels": {
+            "below": rare_threshold(plan.rare_below),
+            "columns": [
+                {"column": name, "how": of.how, "levels": of.n_levels, "records": of.records}
+                for name, of in columns
+                if of.n_levels
+            ],
+            "people_kept": kept,
+            "people_at_threshold": edge,
+        }
+    }
+
+
+def described_ends(material: Material, proven: Mapping[str, Records]) -> dict[str, Any]:
+    """Return of which columns the range was read off the data, and whom that proves."""
+    plan = material.plan
+    if plan is None or not assumed_ranges(plan.columns):
+        return {}
+    moved = {end.record for end in sole_ends(plan.columns, material.fitted)}
+    return {
+        "range_ends": {
+            "columns": [n for n in assumed_ranges(plan.columns) if n in material.releases[0]],
+            "people": len(moved),
+            "proven": len(proven["ends"]),
+        }
+    }
+
+
+# -------------------------------------------------------------------------------------------------
+# What the evidence says about the release itself: what it is, and how it was made.
+
 
 PACKAGES = ("numba", "numpy", "pandas", "polars", "pyarrow", "pyreadstat", "scikit-learn", "scipy",
             "statsmodels")  # fmt: skip

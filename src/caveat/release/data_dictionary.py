@@ -17,8 +17,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 
 from caveat.errors import CaveatError
-from caveat.release.material import Material
-from caveat.release.material_tables import TablesMaterial
+from caveat.release.material import Material, TablesMaterial
 from caveat.table import Column, Kind, Missing, Table, write
 from caveat.table.code_files import fits
 from caveat.table.drafts import write_text

@@ -1,10 +1,4 @@
-"""The folder of a release: whole or not there, with a manifest of what it holds.
-
-Everything is written into a draft beside the target, which is renamed when it is complete and is
-locked while its run lives (``table/drafts.py``). What a killed run has left is therefore
-recognised: its draft is removed, and a previous release that it had moved aside is put back. What
-the run reads is never replaced.
-"""
+"""The folder of a release: whole or not there, what a run leaves in it, and two compared."""
 
 from __future__ import annotations
 
@@ -15,23 +9,26 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
+from typing import Any
 
+from caveat import evidence
 from caveat.documents import path_below
 from caveat.errors import CaveatError
 from caveat.evidence import DECISION
-from caveat.evidence.manifest import INSIDE, MANIFEST, PUBLIC, listed
+from caveat.evidence.file import EVIDENCE, INSIDE, MANIFEST, PUBLIC, SPEC, listed
+from caveat.evidence.verdict import difference
+from caveat.showing import Summary, frame_of, in_short, on_page
+from caveat.spec.document import read_toml
 from caveat.stopping import WRITTEN, held, stop_if_told
 from caveat.table import drafts
 from caveat.table.drafts import check_folder, same_file, status, unwritable
 from caveat.table.frames import PART, parts_of
 from caveat.table.identifying import Output, clear
 from caveat.table.source import file_of
-
-__all__ = ["MANIFEST", "arrange", "release_folder", "sha256_of", "write_manifest"]
 
 DECIDED = f"{INSIDE}/{DECISION}"
 
@@ -307,3 +304,91 @@ def _replace(draft: Path, target: Path) -> None:
         raise
     if aside is not None:
         shutil.rmtree(aside, ignore_errors=True)
+
+
+# -------------------------------------------------------------------------------------------------
+# What a run leaves, as people ask for it afterwards.
+
+
+@dataclass(frozen=True, repr=False)
+class Outcome:
+    """What a run leaves.
+
+    Parameters
+    ----------
+    folder
+        Where everything is.
+    evidence
+        The content of ``evidence.json``.
+    """
+
+    folder: Path
+    evidence: Mapping[str, Any]
+
+    @property
+    def measurements(self) -> list[tuple[str, Mapping[str, Any]]]:
+        """Every measurement with the scenario that it belongs to, "utility" for those of use."""
+        every = [(s["name"], m) for s in self.evidence["scenarios"] for m in s["measurements"]]
+        return every + [("utility", m) for m in self.evidence["utility"]["measurements"]]
+
+    @property
+    def broken(self) -> list[Mapping[str, Any]]:
+        """The measurements that do not meet their limit, or that could not be made."""
+        every = [m for _, m in self.measurements]
+        return [m for m in every if m["limit"] is not None and m["excess"] != 0]
+
+    def _summary(self) -> Summary:
+        measures = self.evidence["measures"]
+        limited = [(name, m) for name, m in self.measurements if m["limit"] is not None]
+        rows = [
+            (measures[m["measure"]]["says"], m["measure"], m["target"], name, m["value"],
+             m.get("baseline"), m.get("control"), m["limit"]["most"], m["limit"]["least"],
+             m["limit"].get("above"), "yes" if m["excess"] == 0 else "no")
+            for name, m in limited
+        ]  # fmt: skip
+        header = ("what it says", "measure", "target", "scenario", "value", "baseline", "control",
+                  "at most", "at least", "above control at most")  # fmt: skip
+        kept = f"{len(limited) - len(self.broken)} of {len(limited)} limits are met"
+        title = f"Release in {self.folder.name}: {kept if limited else 'no limit was set'}"
+        return Summary(title, (*header, "met"), rows, tuple(self.evidence["remarks"]))
+
+    __repr__ = in_short
+    _repr_html_ = on_page
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return one row for each measurement as a pandas or polars frame."""
+        names = ("measure", "label", "target", "copy", "value", "baseline", "control", "excess")
+        found = self.measurements
+        columns = {name: [m.get(name) for _, m in found] for name in names}
+        return frame_of({"scenario": [name for name, _ in found], **columns}, backend)
+
+
+# -------------------------------------------------------------------------------------------------
+# Two releases side by side: their folders are read, evidence and specification, never data.
+
+
+def files_of(release: Path) -> tuple[Path, Path]:
+    """Return the evidence and the specification of a release: of its folder, or of its evidence."""
+    if release.is_dir() or release.suffix != ".json":
+        return path_below(release, EVIDENCE, plain=False), path_below(release, SPEC, plain=False)
+    return release, path_below(release.parent, Path(SPEC).name)
+
+
+def diff_releases(before: str | Path, after: str | Path) -> dict[str, Any]:
+    """Return what differs between two releases.
+
+    Parameters
+    ----------
+    before, after
+        Their folders, or their ``evidence.json``. The specifications are compared where both are
+        there.
+    """
+    files = [files_of(Path(path)) for path in (before, after)]
+    contents = [evidence.read(path) for path, _ in files]
+    specs = [_spec(path) for _, path in files]
+    both = None if specs[0] is None or specs[1] is None else (specs[0], specs[1])
+    return {"names": [str(before), str(after)], **difference(contents[0], contents[1], both)}
+
+
+def _spec(path: Path) -> Mapping[str, Any] | None:
+    return read_toml(path)[2] if path.is_file() else None

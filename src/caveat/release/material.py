@@ -1,4 +1,4 @@
-"""How a run makes its tables: hold out a control, fit, draw, protect; or take what others made."""
+"""How a run makes its tables, one or several: hold out a control, fit, draw, protect."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
 from caveat.generators import Copy, Generator, Setting
 from caveat.generators.ours import pooled_by
 from caveat.notes import Note
 from caveat.seeds import Stream, rng_of
+from caveat.showing import without_values
+from caveat.spec.against_data import OfTables
 from caveat.spec.scenarios import ScenarioSpec
 from caveat.spec.spec import ReleaseSpec
-from caveat.synthesis import Model, Plan
+from caveat.synthesis import Model, Plan, Synthesizer
+from caveat.synthesis.linked import LinkedModel
 from caveat.synthesis.linked.model import GroupModel
 from caveat.synthesis.linked.plan import LinkedPlan
 from caveat.synthesis.margins.promise import is_private
@@ -28,19 +30,8 @@ from caveat.table.code_files import CodeFiles
 from caveat.table.files import read_into
 from caveat.table.grouping import Groups, group_pairs
 from caveat.table.identifying import level_texts
-from caveat.table.linked import draw_groups, members_of
+from caveat.table.linked import Joined, Linked, draw_groups, members_of
 from caveat.utility.grouping import PairGroups
-
-__all__ = [
-    "WHOLE",
-    "Material",
-    "hold_out",
-    "hold_out_each",
-    "planned_whole",
-    "read_original",
-    "synthesise",
-    "within_levels",
-]
 
 WHOLE = Note(
     "whole-groups",
@@ -303,3 +294,116 @@ def synthesise(
         not_simulated=WHOLE if isinstance(made.model, GroupModel) else None,
         groups=made.model.groups if isinstance(made.model, GroupModel) else None,
     )  # fmt: skip
+
+
+# -------------------------------------------------------------------------------------------------
+# How a run makes several tables: hold out parents with all that belongs to them, fit, draw.
+
+
+@dataclass(frozen=True)
+class TablesMaterial:
+    """The linked tables of a run.
+
+    Parameters
+    ----------
+    original
+        The tables of the data files.
+    kept
+        Which rows of the table without parent the release was fitted on.
+    fitted, control
+        These with all that belongs to them; the others, if any were held out.
+    releases
+        The synthetic tables.
+    seed
+        Root of all randomness.
+    model
+        The fitted synthesiser.
+    asked
+        What the specification asks of each table.
+    """
+
+    original: Linked
+    kept: NDArray[np.bool_]
+    fitted: Linked
+    control: Linked | None
+    releases: tuple[Linked, ...]
+    seed: int
+    model: LinkedModel
+    asked: OfTables
+
+    __repr__ = without_values
+
+    @property
+    def joined(self) -> Joined:
+        """What the columns are called."""
+        return self.asked.joined
+
+    @property
+    def complete(self) -> list[Linked]:
+        """The released tables with the columns that are invented, as they are written."""
+        return [self.model.complete(linked, copy) for copy, linked in enumerate(self.releases)]
+
+    def is_empty(self, name: str) -> bool:
+        """Whether a table has no row that could be measured."""
+        return not all(one.tables[name].n_rows for one in (self.fitted, *self.releases))
+
+    @cached_property
+    def views(self) -> dict[str, Material]:
+        """The rows of each table with the columns of the rows that they belong to."""
+        return {name: self._view(name) for name in self.joined.tables}
+
+    def _view(self, name: str) -> Material:
+        joined, root = self.joined, self.joined.root
+        groups = None
+        if name != root:
+            groups = Groups(joined.key, constant=self.asked.released(root))
+        outside = self.control
+        if outside is not None and not outside.tables[name].n_rows:
+            outside = None  # nobody who was held out has any
+        return Material(
+            joined.table(self.original, name),
+            np.flatnonzero(self.kept[self.original.owners[name]]),
+            joined.table(self.fitted, name),
+            None if outside is None else joined.table(outside, name),
+            tuple(joined.table(release, name) for release in self.releases),
+            self.seed,
+            not_simulated=WHOLE,
+            groups=groups,
+            table=name,
+        )
+
+
+def synthesise_tables(
+    spec: ReleaseSpec,
+    linked: Linked,
+    asked: OfTables,
+    seed: int,
+    threads: int | None,
+    step: Callable[[str], Callable[[float], None]],
+    anyway: bool = False,
+) -> TablesMaterial:
+    """Carry a specification of several tables out up to the released ones.
+
+    The control is made of rows of the table without parent, with all that belongs to them.
+    """
+    step("hold out")
+    root = asked.joined.root
+    n_rows = linked.tables[root].n_rows
+    kept, control = np.ones(n_rows, bool), None
+    fitted, held_out = linked, spec.release.held_out(n_rows)
+    if held_out:
+        kept[rng_of(seed, Stream.CONTROL).permutation(n_rows)[:held_out]] = False
+        fitted, control = linked.only(kept), linked.only(~kept)
+    ready = step("fit")
+    share = 1 / sum(len(stage.columns) for stage in asked.plan.stages.values())
+    synthesizer = Synthesizer.of(spec.options, seed=seed, threads=threads, anyway=anyway)
+    with spec.document.at("synthesis"):
+        model = synthesizer.fit(fitted, done=lambda *_: ready(share))
+    step("draw")
+    rows = spec.rows_of(fitted.tables[root])
+    assert rows != "population"  # it has been counted
+    wanted = None if rows is None else {root: rows}
+    releases = tuple(model.tables(wanted, spec.release.copies, threads))
+    fitted = model.plan.pooled(fitted)
+    control = None if control is None else model.plan.pooled(control)
+    return TablesMaterial(linked, kept, fitted, control, releases, seed, model, asked)

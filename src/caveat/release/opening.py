@@ -1,7 +1,4 @@
-"""The beginning of a release: look at files, write a first specification, hold it against them.
-
-What is told here goes to pages: counts and sentences, no values of single records.
-"""
+"""The beginning of a release: look at files, write a specification; the first rows beside it."""
 
 from __future__ import annotations
 
@@ -14,19 +11,19 @@ from caveat.attack.entry import Attacker
 from caveat.documents import path_below
 from caveat.errors import CaveatError
 from caveat.evidence import FEWEST
+from caveat.evidence.file import MANIFEST, place_in
+from caveat.evidence.file import read as read_evidence
 from caveat.findings import look
 from caveat.findings.keys import Links, candidates, candidates_of_tables, find_links
 from caveat.findings.profile import Profile
-from caveat.progress import Progress
 from caveat.spec.document import Document
 from caveat.spec.starter import released, released_of_tables, starter, starter_of_tables
+from caveat.stopping import Progress
 from caveat.table import Table, write
 from caveat.table.drafts import write_text
 from caveat.table.files import read_into
 from caveat.table.frames import tables_in
 from caveat.table.source import name_of
-
-__all__ = ["example", "held_against_data", "opened", "tables_by_spec"]
 
 EXAMPLES = ("survey",)
 ROWS = 2_000
@@ -243,3 +240,56 @@ def held_against_data(path: Path) -> Mapping[str, Any]:
     remarks = list(getattr(plan, "remarks", ()))
     told = summary_of(getattr(plan, "columns", {}), remarks)  # without ends that may be somebody's
     return {"plan": [list(row) for row in told.rows], "remarks": remarks, "steps": list(steps)}
+
+
+# -------------------------------------------------------------------------------------------------
+# The first rows of the original and of its release, side by side, for those who may see both.
+
+
+PREVIEW_ROWS = 10
+
+
+def preview(spec: Path, folder: Path, rows: int = PREVIEW_ROWS) -> list[dict[str, Any]]:
+    """Return the first rows of every table on both sides, as text.
+
+    The rows of the original are confidential: they are shown, and written nowhere.
+
+    Parameters
+    ----------
+    spec
+        The file of the specification.
+    folder
+        Where the release is.
+    rows
+        How many rows are shown of each.
+    """
+    if not (folder / MANIFEST).is_file():
+        raise CaveatError(
+            "there is no release yet", do="run it first", code="release.folder.absent"
+        )
+    released = read_evidence(place_in(folder, "evidence.json"))["release"]["files"]
+    originals, _ = tables_by_spec(spec)
+    shown = []
+    for name, original in originals.items():
+        files = [f for f in released if f["copy"] == 1 and f.get("table", name) == name]
+        if not files:
+            continue
+        synthetic = read_into(None, place_in(folder, files[0]["name"]))
+        names = [n for n in synthetic if n in original]
+        shown.append(
+            {
+                "name": name,
+                "columns": names,
+                "original": _first(original.select(names), rows),
+                "release": _first(synthetic.select(names), rows),
+            }
+        )
+    return shown
+
+
+def _first(table: Table, rows: int) -> list[list[str]]:
+    """Return the first rows of a table as text; empty cells are empty."""
+    columns = [table[name].take(slice(0, rows)).values.tolist() for name in table]
+    return [
+        ["" if v is None or v != v else str(v) for v in row] for row in zip(*columns, strict=True)
+    ]

@@ -16,26 +16,28 @@ from caveat import evidence
 from caveat.attack.paired import fits_needed
 from caveat.attack.work import PER_SECOND, QUICK, STANDARD
 from caveat.cluster import Workers, running_on, workers_of
-from caveat.cluster.address import work_folder
+from caveat.cluster.scheduler import work_folder
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.evidence import with_verdict
-from caveat.progress import Progress
-from caveat.release.at_risk import Signs, worst_records
-from caveat.release.collect_audit import collect_audit
-from caveat.release.collect_map import collect_map
-from caveat.release.collect_ordinary import collect_ordinary
-from caveat.release.collect_promise import PROMISE, collect_promise, remarks_on
-from caveat.release.collect_settings import (
+from caveat.release.again import TOGETHER, check_ledger, entered
+from caveat.release.collect import Collected, Signs, Steps, worst_records
+from caveat.release.collect_audit import (
+    PROMISE,
+    collect_audit,
+    collect_ordinary,
+    collect_promise,
+    remarks_on,
+)
+from caveat.release.collect_strong import ELSEWHERE as NOT_OURS
+from caveat.release.collect_strong import collect_simulated, collect_strong
+from caveat.release.collect_utility import (
     SETTINGS,
+    collect_map,
     collect_settings,
+    collect_utility,
     left_out,
     seconds_of_settings,
 )
-from caveat.release.collect_simulated import collect_simulated
-from caveat.release.collect_strong import ELSEWHERE as NOT_OURS
-from caveat.release.collect_strong import collect_strong
-from caveat.release.collect_utility import collect_utility
-from caveat.release.collected import Collected
 from caveat.release.content import (
     described_inputs,
     described_protection,
@@ -46,8 +48,7 @@ from caveat.release.content import (
     software,
 )
 from caveat.release.data_dictionary import described_columns, write_dictionaries
-from caveat.release.earlier import TOGETHER, check_ledger, entered
-from caveat.release.folder import arrange, release_folder, sha256_of, write_manifest
+from caveat.release.folder import Outcome, arrange, release_folder, sha256_of, write_manifest
 from caveat.release.material import (
     Material,
     planned_whole,
@@ -55,12 +56,11 @@ from caveat.release.material import (
     synthesise,
     within_levels,
 )
-from caveat.release.outcome import Outcome
-from caveat.release.steps import Steps
 from caveat.seeds import TRIAL, ReleaseKey, is_guessable, key_of, random_root
 from caveat.spec.data_entries import folder_to_write
 from caveat.spec.scenarios import ScenarioSpec
 from caveat.spec.spec import ReleaseSpec
+from caveat.stopping import Progress
 from caveat.synthesis.margins.guaranteed import write_source
 from caveat.synthesis.margins.promise import is_private
 from caveat.synthesis.seen import release_output

@@ -1,8 +1,8 @@
-"""A release of several tables: the parts of a run that differ from those of one table."""
+"""A release of several tables: its run, its evidence and its content."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -10,36 +10,298 @@ from typing import Any, NoReturn
 from caveat import evidence
 from caveat.evidence import with_verdict
 from caveat.notes import Note
-from caveat.release.at_risk import AtRisk, Signs, worst_records
-from caveat.release.collect import without_value
-from caveat.release.collect_groups import Whole, collect_groups
-from caveat.release.collect_settings import GROUPS, left_out
-from caveat.release.collect_simulated import collect_simulated
-from caveat.release.collect_tables import collect_tables
-from caveat.release.collected import Collected
-from caveat.release.content import described_scenario, measures_used, software
-from caveat.release.content_tables import (
-    described_inputs_of_tables,
-    described_plan_of_tables,
-    described_tables,
+from caveat.release.collect import (
+    AtRisk,
+    Collected,
+    Done,
+    Signs,
+    limits_of,
+    without_value,
+    worst_records,
+)
+from caveat.release.collect_strong import Whole, collect_groups, collect_simulated
+from caveat.release.collect_utility import (
+    GROUPS,
+    collect_structure,
+    collect_utility,
+    left_out,
+    measurements_of,
+)
+from caveat.release.content import (
+    described_file,
+    described_inputs,
+    described_plan,
+    described_purpose,
+    described_rare,
+    described_replaced,
+    described_scenario,
+    labels_of,
+    measures_used,
+    named,
+    private_numbers,
+    software,
 )
 from caveat.release.data_dictionary import described_tables_of, write_dictionaries
-from caveat.release.material import planned_whole, within_levels
-from caveat.release.material_tables import TablesMaterial, synthesise_tables
+from caveat.release.material import (
+    Material,
+    TablesMaterial,
+    planned_whole,
+    synthesise_tables,
+    within_levels,
+)
 from caveat.release.run import Run, title_of
 from caveat.seeds import Stream, child_seed
 from caveat.spec.against_data import check_tables
 from caveat.spec.data_entries import TableSpec, forms_of
 from caveat.spec.scenarios import ScenarioSpec
+from caveat.spec.spec import ReleaseSpec
+from caveat.synthesis.column_model import ColumnModel
+from caveat.synthesis.plan import ColumnPlan
 from caveat.synthesis.replacing import Replaced
 from caveat.synthesis.seen import release_output
+from caveat.table import align_copies
 from caveat.table.files import TextForm, check_target
 from caveat.table.frames import write_several
 from caveat.table.identifying import Judgement, Origin, Output, joined, judge
 from caveat.table.linked import Linked, without_keys
 from caveat.table.source import file_of, name_of
+from caveat.utility import MEASURES, compare_pairs
+from caveat.utility.grouping import groups_of_children
+from caveat.utility.weighting import weights_apart
 
-__all__ = ["TablesRun"]
+
+def described_tables(
+    spec: ReleaseSpec,
+    material: TablesMaterial,
+    files: list[dict[str, Any]],
+    judged: Mapping[str, Mapping[str, Judgement]],
+) -> dict[str, Any]:
+    """Return what is released, for whom, and how many records are behind it.
+
+    Numbers of rows are those of the table without parent: its rows, with all that belongs to them,
+    are what is protected.
+    """
+    joined, root = material.joined, material.joined.root
+    released = {name: material.asked.released(name) for name in joined.own}
+    keys = dict.fromkeys(k for n in material.original.sequence for k in _keys(material.original, n))
+    data = [n for name, own in joined.own.items() for n, c in own.items()
+            if c in material.original.tables[name]]  # fmt: skip
+    out = {n for names in released.values() for n in names} | _invented(material)
+    control = material.control
+    rows = [one.tables[root].n_rows for one in material.releases]
+    fitted = material.fitted.tables[root].n_rows
+    held_out = 0 if control is None else control.tables[root].n_rows
+    return {
+        **described_purpose(spec.release),
+        "copies": len(material.releases),
+        "rows": rows,
+        "columns": [*keys, *(name for name in data if name in out)],
+        "not_released": [name for name in data if name not in out],
+        **labels_of(
+            {
+                called: material.original.tables[name][column]
+                for name, own in joined.own.items()
+                for called, column in own.items()
+                if column in material.original.tables[name]
+            }
+        ),
+        "original_rows": material.original.tables[root].n_rows,
+        "fitted_rows": fitted,
+        "control_rows": held_out,
+        "files": files,
+        "synthesised_by": "caveat",
+        "groups": {
+            "key": joined.key, "fitted": fitted, "control": held_out, "released": rows,
+        },
+        "tables": [_table(material, name) for name in material.original.tables],
+        "identifying": [
+            named(called, judged[name][column])
+            for name, own in joined.own.items()
+            for called, column in own.items()
+            if called in out - _invented(material) and column in judged[name]
+        ],
+        **described_replaced(material.model.replaced.values()),
+        "private_numbers": [
+            entry
+            for name, view in material.views.items()
+            for entry in private_numbers(view, [n for n in data if n in released[name]])
+        ],
+        **described_rare(material.model.plan),
+    }  # fmt: skip
+
+
+def _invented(material: TablesMaterial) -> set[str]:
+    """Return what the columns are called that invented values take the place of."""
+    replaced = {name: of.columns for name, of in material.model.replaced.items()}
+    return {
+        called
+        for name, own in material.joined.own.items()
+        for called, column in own.items()
+        if column in replaced.get(name, ())
+    }
+
+
+def _keys(linked: Linked, name: str) -> list[str]:
+    """Return the columns of a table that are made afresh."""
+    if name in linked.lookups:
+        return []
+    link = linked.parent_of(name)
+    own = [linked.keys[name]] if name in linked.keys else []
+    return [*own, *([] if link is None else [link.column])]
+
+
+def _table(material: TablesMaterial, name: str) -> dict[str, Any]:
+    original = material.original
+    link = original.parent_of(name)
+    control = material.control
+    return {
+        "name": name,
+        "keys": _keys(original, name),
+        "belongs_to": None if link is None else link.parent,
+        "lookup": name in original.lookups,
+        "original": original.tables[name].n_rows,
+        "fitted": material.fitted.tables[name].n_rows,
+        "control": 0 if control is None else control.tables[name].n_rows,
+        "released": [one.tables[name].n_rows for one in material.releases],
+    }
+
+
+def described_inputs_of_tables(spec: ReleaseSpec, material: TablesMaterial) -> dict[str, Any]:
+    """Return names and checksums of the specification and of all data files; no paths."""
+    tables = material.original.tables
+    return {
+        **described_inputs(spec, tables[spec.tables[0].name]),
+        "tables": [described_file(table.path, tables[table.name]) for table in spec.tables],
+    }
+
+
+def described_plan_of_tables(spec: ReleaseSpec, material: TablesMaterial) -> dict[str, Any]:
+    """Return what was done to which column, where it is drawn first."""
+    plan, own = material.model.plan, material.joined.own
+    found: dict[str, tuple[str, ColumnPlan, ColumnModel | None]] = {}
+    for stage in plan.shape:
+        called = {column: name for name, column in own[stage.table].items()}
+        for name, column in stage.drawn.items():
+            entry = plan.stages[stage.name].columns[name]
+            fitted = material.model.stages[stage.name].columns.get(name)
+            found.setdefault(called[column], (called[column], entry, fitted))
+    return described_plan(spec, material.model, list(found.values()))
+
+
+# -------------------------------------------------------------------------------------------------
+# What analysts can still do with several tables, as evidence: each, and how they hang together.
+
+
+PARTS = (
+    "measurements", "variables", "pairs", "associations", "models", "regressions", "rules",
+)  # fmt: skip
+OF_PAIRS = ("pairs", "associations")
+
+
+def collect_tables(material: TablesMaterial, spec: ReleaseSpec, done: Done) -> dict[str, Any]:
+    """Compare every released table with the fitted one, and how children hang on their parents.
+
+    Rows of a table have the columns of the rows that they belong to: two-way tables and models go
+    across tables. Of single columns and of pairs each is listed where it belongs.
+    """
+    found: dict[str, Any] = {part: [] for part in PARTS}
+    found |= {"structures": [], "remarks": []}
+    share = 1 / len(material.views)
+    for name, view in material.views.items():
+        if material.is_empty(name):
+            found["remarks"].append(f"{name} has no rows: nothing is measured")
+            done(share)
+            continue
+        one = _of_rows(material, spec, view, lambda ready: done(share * ready))
+        own = set(material.joined.own[name])
+        one["variables"] = [v for v in one["variables"] if v["name"] in own]
+        for part in OF_PAIRS:
+            one[part] = [p for p in one[part] if own & set(p["names"])]
+        if name != material.joined.root and _columns(material, name):
+            _add_structure(one, material, spec, view)
+        for part in PARTS:
+            # Names of columns say to which table a pair belongs.
+            tagged = {} if part in OF_PAIRS else {"table": name}
+            found[part] += [{**entry, **tagged} for entry in one[part]]
+        found["structures"] += [{"table": name, **one["structure"]}] if "structure" in one else []
+        found["remarks"] += [f"{name}: {remark}" for remark in one["remarks"]]
+    return {"limits": limits_of(spec.utility.limits), **found}
+
+
+def _of_rows(
+    material: TablesMaterial, spec: ReleaseSpec, view: Material, done: Done
+) -> dict[str, Any]:
+    """Return what is measured of the rows of a table and of those that they belong to."""
+    asked = material.asked.utility[view.table]
+    rows = tuple(n for n in asked.measures if "groups" not in MEASURES[n].needs)
+    weights = _weights(material, spec)
+    part = replace(
+        spec,
+        utility=replace(asked, measures=rows),
+        synthesis={**spec.synthesis, "weights": weights},
+    )
+    return collect_utility(view, part, done)
+
+
+def _weights(material: TablesMaterial, spec: ReleaseSpec) -> str:
+    """Return what the weights are called where columns of several tables stand together."""
+    column = spec.synthesis.get("weights") or ""
+    root = material.joined.own[material.joined.root]
+    return next((called for called, name in root.items() if name == column), "")
+
+
+def _columns(material: TablesMaterial, name: str) -> list[str]:
+    """Return the columns of a table that all releases have, keys not among them."""
+    released = material.asked.released(name)
+    return [c for n, c in material.joined.own[name].items()
+            if n in released and c in material.fitted.tables[name]]  # fmt: skip
+
+
+def _add_structure(
+    found: dict[str, Any], material: TablesMaterial, spec: ReleaseSpec, view: Material
+) -> None:
+    """Add how the rows of a table hang on those of its parent."""
+    name, fitted = view.table, material.fitted
+    asked = [n for n in spec.utility.measures if "groups" in MEASURES[n].needs]
+    columns = _columns(material, name)
+    weights = weights_apart(view.fitted, _weights(material, spec) or None)[1]
+    pairs = align_copies(
+        without_keys(fitted, name).select(columns),
+        [without_keys(release, name).select(columns) for release in material.releases],
+        None,
+    )
+    result = compare_pairs(
+        pairs,
+        measures=asked,
+        seed=child_seed(material.seed, Stream.RESAMPLES),
+        weights=weights,
+        groups=[groups_of_children(fitted, release, name) for release in material.releases],
+    )
+    named = spec.document.content.get("utility", {}).get("measures", ())
+    found["measurements"] += [
+        m
+        for m in measurements_of(result, spec.utility.limits)
+        # Parents are rows of their own: children seldom share a value, or say how many they are.
+        if m["value"] is not None or m["limit"] is not None or m["measure"] in named
+    ]
+    called = {column: n for n, column in material.joined.own[name].items()}
+    found["structure"] = _renamed(collect_structure(result.first), called)
+
+
+def _renamed(structure: dict[str, Any], called: Mapping[str, str]) -> dict[str, Any]:
+    """Return what is behind the measures with the names that columns have in the evidence."""
+
+    def named(entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        return [{**entry, "name": called.get(entry["name"], entry["name"])} for entry in entries]
+
+    size = structure["size_column"]
+    lists = {part: named(structure[part]) for part in ("one_value", "compositions", "within")}
+    return {**structure, **lists, "size_column": None if size is None else named([size])[0]}
+
+
+# -------------------------------------------------------------------------------------------------
+# A release of several tables: the parts of a run that differ from those of one table.
+
 
 NO_ROWS = Note("no-rows", "the table has no rows in the data or in the release")
 

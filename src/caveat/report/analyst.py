@@ -7,7 +7,7 @@ from typing import Any
 
 from caveat import charts
 from caveat.evidence.verdict import state_of
-from caveat.intervals import Z95
+from caveat.notes import Z95, printed
 from caveat.report.blocks import (
     Block,
     Cell,
@@ -37,7 +37,6 @@ from caveat.report.wording import (
     unit_of,
     upper,
 )
-from caveat.units import printed
 
 
 def structure_blocks(

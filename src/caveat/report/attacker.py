@@ -8,6 +8,7 @@ from typing import Any
 
 from caveat import charts
 from caveat.evidence.verdict import state_of
+from caveat.notes import printed
 from caveat.report.blocks import (
     Block,
     Cell,
@@ -56,7 +57,6 @@ from caveat.report.wording import (
     unit_of,
     upper,
 )
-from caveat.units import printed
 
 ALL_BUT_ONE = len(DOES_NOT) - 1
 FIVE = f"A measure of risk should: {'; '.join(DOES_NOT.values())}."

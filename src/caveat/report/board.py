@@ -8,6 +8,7 @@ from typing import Any
 from caveat import charts
 from caveat.evidence import DECISIONS, Decision, evidence_sha256
 from caveat.evidence.verdict import STATES, Limited, is_by_chance, limited_in
+from caveat.notes import printed
 from caveat.report.account import is_withheld
 from caveat.report.blocks import (
     Block,
@@ -55,7 +56,6 @@ from caveat.report.wording import (
     upper,
 )
 from caveat.seeds import TRIAL
-from caveat.units import printed
 
 CURVES = "lines join the settings of one method, in the order of its dial"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from caveat.notes import printed
 from caveat.report.blocks import Cell, cell
-from caveat.units import printed
 
 NBSP = "\u00a0"
 UNKNOWN = "–"

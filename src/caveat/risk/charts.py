@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from caveat.charts import ATTACKERS_KEY, Rows, attackers, titled
 from caveat.errors import CaveatError
+from caveat.notes import printed
 from caveat.risk.measure import MEASURES
-from caveat.units import printed
 
 if TYPE_CHECKING:
     from caveat.risk.result import Audit

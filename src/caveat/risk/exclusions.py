@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
 from caveat.risk.scenario import Denominator
+from caveat.showing import without_values
 from caveat.table.cells import Ints, Joint
 
 __all__ = ["REASONS", "Counted", "Rules", "count"]

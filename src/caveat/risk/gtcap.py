@@ -16,9 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from caveat.intervals import Z95
 from caveat.nearest import Floats, within
-from caveat.notes import Note
+from caveat.notes import Z95, Note
 from caveat.risk.measure import Measure, Property
 from caveat.risk.measurement import Measurement, rate, undefined
 from caveat.risk.near import split

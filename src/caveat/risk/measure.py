@@ -12,9 +12,9 @@ from enum import StrEnum
 from typing import Literal
 
 from caveat.errors import CaveatError
+from caveat.notes import Unit
 from caveat.registry import Registry
 from caveat.risk.measurement import Measurement
-from caveat.units import Unit
 
 __all__ = ["MEASURES", "Direction", "Measure", "Property", "register"]
 

@@ -10,8 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.intervals import Z95
-from caveat.notes import Note
+from caveat.notes import Z95, Note
 
 __all__ = ["Measurement", "Rise", "beyond_control", "rate", "scaled", "undefined", "wilson"]
 

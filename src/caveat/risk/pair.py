@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.risk.disclosure import Disclosure, disclosure
 from caveat.risk.exclusions import Counted, Rules, count
 from caveat.risk.prepare import group, resolve, select_common
 from caveat.risk.scenario import Scenario
+from caveat.showing import without_values
 from caveat.table import Pair, Table, align
 from caveat.table.cells import Ints, Joint, cross, key_cells
 

@@ -15,8 +15,8 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
 from caveat.errors import CaveatError
+from caveat.showing import without_values
 from caveat.table.coordinates import Floats
 
 __all__ = ["CRITICAL", "TOLERABLE", "SpatialAnonymity", "check_side", "people_within", "spatial_k"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from caveat.notes import SIGNS, printed
 from caveat.risk.measure import MEASURES
 from caveat.risk.measurement import Measurement
 from caveat.showing import Summary
-from caveat.units import SIGNS, printed
 
 if TYPE_CHECKING:
     from caveat.risk.result import Audit

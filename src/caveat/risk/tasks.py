@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.cluster import Workers, workers_now
-from caveat.cluster.sharing import Kept, shared_folder
-from caveat.discreet import without_values
+from caveat.cluster.workers import Kept, shared_folder
 from caveat.notes import Note
 from caveat.risk.checks import OneWay, TwoWay, one_way, two_way
 from caveat.risk.measure import MEASURES, Measure
 from caveat.risk.measurement import Measurement
 from caveat.risk.pair import KeyCells, ScenarioPair
 from caveat.risk.scenario import Scenario
+from caveat.showing import without_values
 from caveat.table import Pair, Table
 from caveat.table.code_files import open_code_files, write_code_files
 

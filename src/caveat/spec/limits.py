@@ -12,9 +12,9 @@ from typing import Any, Literal
 from caveat.attack.measures import ENTRIES
 from caveat.attack.priors import DEFAULT_PRIOR, Prior
 from caveat.errors import CaveatError
+from caveat.notes import Unit, printed
 from caveat.risk import MEASURES as RISKS
 from caveat.table import Table
-from caveat.units import Unit, printed
 from caveat.utility import MEASURES as UTILITIES
 from caveat.utility.analyses import check_model
 

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
 from caveat.errors import CaveatError, hint
 from caveat.outputs.cell_numbers import numbers
 from caveat.outputs.primary import Earlier, PrimaryRules
@@ -20,6 +19,7 @@ from caveat.outputs.tables import TOTAL, Layout, check_published
 from caveat.privacy import Budget
 from caveat.protect.lattice import Levels, Promise, promise_for
 from caveat.seeds import is_guessable, key_of
+from caveat.showing import without_values
 from caveat.spec._kinds import (
     Choice,
     Either,

@@ -17,12 +17,12 @@ from caveat.attack.ordinary.classifiers import CLASSIFIERS, accuracies
 from caveat.attack.ordinary.encoding import dense, prepare
 from caveat.errors import CaveatError
 from caveat.generators import generator_of
+from caveat.notes import printed as in_print
 from caveat.risk import MEASURES, Scenario, pair
 from caveat.studies.study import Grid, Output, Study, StudyResult
 from caveat.synthesis import Synthesizer
 from caveat.table import Column, Kind, Pair, Table, read
 from caveat.table.cells import key_cells
-from caveat.units import printed as in_print
 
 Printed = tuple[tuple[float, float], ...]
 """Mean and sd over the sets of keys, cell by cell."""

@@ -17,6 +17,7 @@ from caveat.attack.generator import plan_of
 from caveat.attack.worlds import Worlds, draw_release
 from caveat.datasets import buyer_beware
 from caveat.errors import CaveatError, CaveatWarning
+from caveat.notes import printed as in_print
 from caveat.risk import MEASURES, Scenario, ScenarioPair, pair
 from caveat.studies import study as pictures
 from caveat.studies.attribute_baseline import Rival, made_by
@@ -24,7 +25,6 @@ from caveat.studies.outliers import BINS, bins_of, network_copy
 from caveat.studies.study import CELLS, Grid, Number, Output, Study, StudyResult, beside
 from caveat.synthesis import Synthesizer
 from caveat.table import Table, read
-from caveat.units import printed as in_print
 from caveat.utility import WeightedPair
 from caveat.utility.propensity import propensity
 

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
 from caveat.expressions import Expression
 from caveat.generators import Drafted, generator_of
 from caveat.outputs.blocks import Figure, Reconstruction, random_matches, reconstruct
@@ -19,6 +18,7 @@ from caveat.outputs.reconstruction import surest
 from caveat.protect import rounded_table, stochastic_round
 from caveat.risk import audit
 from caveat.seeds import child_seed, rng_of
+from caveat.showing import without_values
 from caveat.studies.study import Grid, Number, Output, Study, StudyResult
 from caveat.synthesis.drafts import (
     Category,

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, diags_array, eye_array
 
-from caveat.discreet import without_values
 from caveat.seeds import rng_of
+from caveat.showing import without_values
 from caveat.studies.study import Grid, Number, Output, Study, StudyResult
 
 Floats = NDArray[np.float64]

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from caveat.attack.ordinary.outliers import outlier_links
 from caveat.datasets import survey
-from caveat.discreet import without_values
 from caveat.generators.contract import reference
 from caveat.risk.isolation import (
     best_isolations,
@@ -25,6 +24,7 @@ from caveat.risk.isolation import (
 )
 from caveat.risk.scenario import Scenario
 from caveat.seeds import rng_of
+from caveat.showing import without_values
 from caveat.studies.study import Grid, Number, Output, Study, StudyResult, beside
 from caveat.synthesis import Synthesizer
 from caveat.table import Table, read

@@ -13,9 +13,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from caveat.datasets.tables import BENEFITS, COUNTRIES, register
-from caveat.discreet import without_values
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.generators.contract import reference
+from caveat.showing import without_values
 from caveat.studies.study import Grid, Number, Output, Study, StudyResult
 from caveat.synthesis import Synthesizer
 from caveat.synthesis.replacing import FreshKeys

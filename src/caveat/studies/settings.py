@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from caveat.attack import posterior, vulnerable
 from caveat.attack.posterior import drawn_columns
 from caveat.datasets import survey
+from caveat.notes import printed
 from caveat.protect import Population, add_noise, code_extremes, distance_filter, donut, ecap
 from caveat.protect.record import Step, numbers_of
 from caveat.risk import audit, key_cells
@@ -24,7 +25,6 @@ from caveat.synthesis import Model, Synthesizer, make_plan
 from caveat.table import ColumnSchema, Schema, Table, align, read
 from caveat.table.coordinates import Floats, points_of
 from caveat.tuning import Point, Question, Setting, risk_utility_map
-from caveat.units import printed
 from caveat.utility import compare
 from caveat.utility.patterns import NearestNeighbours, expected_distance, nearest_neighbours
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.expressions import Expression
 from caveat.seeds import Stream, random_root, rng_of
+from caveat.showing import without_values
 from caveat.synthesis.methods import Settings
 from caveat.synthesis.options import WITHOUT_MODEL, Fixed, Order
 from caveat.synthesis.pairs import (

@@ -12,8 +12,8 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
 from caveat.errors import CaveatError
+from caveat.showing import without_values
 from caveat.table import Column
 from caveat.table.identifying import K
 from caveat.table.table import smallest_unsigned

@@ -10,8 +10,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
 from caveat.expressions import Expression
+from caveat.showing import without_values
 from caveat.synthesis.coding import ORDINARY, SMOOTHINGS, Coding, Part, spread_out
 from caveat.synthesis.methods import Fitted, Inputs, LeafModel, NumberModel, Target
 from caveat.synthesis.methods.base import check_codes, need

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-from caveat.discreet import without_values
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.expressions import Expression
 from caveat.seeds import Stream, rng_of
+from caveat.showing import without_values
 from caveat.synthesis.coding import ORDINARY, Coding, Part
 from caveat.synthesis.column_model import Cells, ColumnModel, empty_inputs, inputs_of
 from caveat.synthesis.margins.models import Block, cleared_tables, without_records

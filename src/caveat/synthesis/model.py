@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.seeds import Stream, rng_of
-from caveat.showing import Summary, in_short, on_page
+from caveat.showing import Summary, in_short, on_page, without_values
 from caveat.synthesis.column_model import (
     ON_A_GRID,
     Cells,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.compiling import inner, kernel
-from caveat.discreet import without_values
+from caveat.showing import without_values
 from caveat.table import Column, Kind, Table
 from caveat.table.align import recode_to
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
 from caveat.errors import CaveatError
+from caveat.showing import without_values
 from caveat.synthesis.methods import State
 from caveat.synthesis.methods.base import check_codes, need
 from caveat.table import Column, Kind, Table

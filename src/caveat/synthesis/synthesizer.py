@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from caveat.cluster import Workers, running_on, workers_now, workers_of
-from caveat.cluster.sharing import Kept, shared_folder
+from caveat.cluster.workers import Kept, shared_folder
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.privacy import Budget
 from caveat.seeds import ReleaseKey, is_guessable, random_root

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
-from caveat.memory import is_memory_short
+from caveat.stopping import is_memory_short
 from caveat.table.code_files import KEY, fits, notes_of, read_notes, restore
 from caveat.table.coding import arrow_cast, encode, kind_of_text
 from caveat.table.drafts import positive_number, unwritable

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from caveat.errors import CaveatError
-from caveat.memory import is_memory_short
+from caveat.stopping import is_memory_short
 from caveat.table._columnar import check_expansion
 from caveat.table.code_files import plain_codes
 from caveat.table.coding import EXACT_INTEGER, encode

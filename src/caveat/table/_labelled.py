@@ -16,7 +16,7 @@ import pyreadstat
 from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
-from caveat.memory import is_memory_short
+from caveat.stopping import is_memory_short
 from caveat.table._columnar import check_expansion
 from caveat.table.coding import EXACT_INTEGER, LAST_YEAR, encode, outside_calendar
 from caveat.table.frames import refuse_bad_names

@@ -11,8 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from caveat.errors import CaveatError
-from caveat.memory import is_memory_short
-from caveat.stopping import WRITTEN, held, stop_if_told
+from caveat.stopping import WRITTEN, held, is_memory_short, stop_if_told
 from caveat.table.child import SECONDS, limits_of
 from caveat.table.database import (
     ENUM,

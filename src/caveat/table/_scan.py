@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.compiling import inner, kernel
-from caveat.discreet import without_values
 from caveat.errors import FEW, CaveatError
-from caveat.late import Late
 from caveat.notes import Note
+from caveat.registry import Late
+from caveat.showing import without_values
 from caveat.table.files import ColumnSchema
 from caveat.table.table import NA_TOKENS, Column, Kind, Table
 from caveat.table.written import LOCAL_DATES, number_form

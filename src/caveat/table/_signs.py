@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
-from caveat.late import Late
+from caveat.registry import Late
+from caveat.showing import without_values
 from caveat.table.table import Column, Kind, Table
 from caveat.table.written import YEARS
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
 from caveat.errors import CaveatError
+from caveat.showing import without_values
 from caveat.table.coding import EXACT_INTEGER, convert
 from caveat.table.table import NA_TOKENS, Column, Kind, Missing, Table
 from caveat.table.written import means_missing

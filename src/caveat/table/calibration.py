@@ -11,8 +11,8 @@ import scipy
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from caveat.discreet import without_values
 from caveat.errors import CaveatError
+from caveat.showing import without_values
 from caveat.table.align import common_levels
 from caveat.table.grouping import constant_columns
 from caveat.table.table import Column, Kind, Table, survey_weights

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
+from caveat.showing import without_values
 from caveat.table.identifying import K, as_numbers, has_open_vocabulary, level_texts, rare_levels
 from caveat.table.table import Codes, Column, Table
 

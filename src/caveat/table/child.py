@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.errors import CaveatError, CaveatWarning
-from caveat.memory import GIGABYTE, allowed_bytes, is_memory_short, reports_shortage
+from caveat.stopping import GIGABYTE, allowed_bytes, is_memory_short, reports_shortage
 from caveat.table.code_files import column_of, dictionary_state
 from caveat.table.drafts import positive_number
 from caveat.table.source import DATABASE, FORMATS, Format, source_of, without_password

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.errors import CaveatError, CaveatWarning
-from caveat.late import Late
+from caveat.registry import Late
 from caveat.table.table import Codes, Column, Kind, Missing, smallest_unsigned
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
 from caveat.errors import CaveatError
+from caveat.showing import without_values
 from caveat.table.table import Kind, Table
 
 __all__ = ["LARGEST", "Floats", "Plane", "plane_of", "points_of"]

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from caveat.errors import CaveatError
-from caveat.memory import is_memory_short
-from caveat.stopping import UNFINISHED, WRITTEN, held, stop_if_told
+from caveat.stopping import UNFINISHED, WRITTEN, held, is_memory_short, stop_if_told
 from caveat.table.source import Source, file_of, shown, source_of
 
 fcntl: Any = None

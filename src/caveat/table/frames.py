@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.errors import CaveatError, CaveatWarning
-from caveat.late import Late
+from caveat.registry import Late
 from caveat.table.child import list_parts
 from caveat.table.code_files import CodeFiles
 from caveat.table.coding import decode, encode, storage_of

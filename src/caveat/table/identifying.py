@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.late import Late
+from caveat.registry import Late
 from caveat.table._signs import (
     ADDRESS,
     EVEN_GROUPS,

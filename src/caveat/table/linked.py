@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
 from caveat.errors import CaveatError, hint
+from caveat.showing import without_values
 from caveat.table.align import recode_to
 from caveat.table.table import Column, Kind, Table
 

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
 from caveat.errors import CaveatError
-from caveat.memory import is_memory_short
 from caveat.registry import Registry
+from caveat.stopping import is_memory_short
 
 SORTS = {
     ".xlsx": "excel",

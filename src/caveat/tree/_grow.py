@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.compiling import announce
-from caveat.discreet import without_values
+from caveat.showing import without_values
 from caveat.tree._growing import (
     DEFAULT,
     FEATURE,

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.compiling import kernel
-from caveat.discreet import without_values
+from caveat.showing import without_values
 from caveat.tree._growing import Response
 
 CHUNK = 1 << 16

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
+from caveat.showing import without_values
 from caveat.tree._leaves import draw_codes, find_leaves, pack_nodes, share_of_codes
 from caveat.tree._predictors import Predictors, check_codes, in_chunks, risk_of
 

@@ -21,7 +21,7 @@ from caveat.attack.measures import members_of as number_of_members
 from caveat.attack.posterior import drawn_columns
 from caveat.attack.strong import BEFORE, StrongAttacker, attack_release
 from caveat.cluster import Workers, workers_now
-from caveat.cluster.sharing import Kept, shared_folder
+from caveat.cluster.workers import Kept, shared_folder
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.generators import Copy, Setting
 from caveat.generators.ours import pooled_by

@@ -20,17 +20,17 @@ from caveat.documents import parse, read_bytes
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.generators import Setting
 from caveat.generators.ours import OF_TREES
-from caveat.progress import Progress
+from caveat.notes import printed
 from caveat.protect.record import Step
 from caveat.risk import MEASURES as RISKS
 from caveat.seeds import Stream, child_seed
 from caveat.showing import Summary, frame_of, in_short, on_page
 from caveat.spec.limits import STRONGEST, Question, unit_of
 from caveat.spec.spec import TuneSpec
+from caveat.stopping import Progress
 from caveat.table import Table
 from caveat.table.drafts import write_text
 from caveat.tuning.bench import Point, Workbench, badness, measure_settings
-from caveat.units import printed
 from caveat.utility import MEASURES as UTILITIES
 
 

@@ -10,11 +10,10 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.expressions import Formula
-from caveat.intervals import Z95
-from caveat.notes import Note
+from caveat.notes import Z95, Note
+from caveat.showing import without_values
 from caveat.utility.combining import Rule, combine
 from caveat.utility.fitting import FAMILIES, Fit, fit_all
 from caveat.utility.pair import WeightedPair

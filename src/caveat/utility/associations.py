@@ -11,7 +11,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
+from caveat.showing import without_values
 from caveat.table import Column, Table
 from caveat.utility.pair import WeightedPair
 from caveat.utility.weighting import Weights

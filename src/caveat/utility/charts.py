@@ -9,8 +9,8 @@ import numpy as np
 
 from caveat import charts
 from caveat.charts import COLOURS, FOREST_KEY, FORMATS, SIDES_KEY, save, titled
-from caveat.charts.matrices import SHOWN
-from caveat.intervals import Z95
+from caveat.charts.marks import SHOWN
+from caveat.notes import Z95
 from caveat.utility.analyses import ModelComparison
 from caveat.utility.associations import Associations
 from caveat.utility.bars import bars_of, is_spread, suitable_bins

@@ -14,8 +14,8 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
 from caveat.errors import CaveatError
+from caveat.showing import without_values
 
 __all__ = ["RULES", "Combined", "Rule", "combine"]
 

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from caveat.errors import CaveatError
-from caveat.progress import Progress
 from caveat.risk.measure import Measure
 from caveat.risk.measurement import Measurement
+from caveat.stopping import Progress
 from caveat.table import Pair, Table, align_copies
 from caveat.table.align import refuse_strangers
 from caveat.table.grouping import Groups

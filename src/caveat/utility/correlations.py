@@ -19,8 +19,8 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
 from caveat.seeds import rng_of
+from caveat.showing import without_values
 from caveat.table import Column, Kind, Table
 from caveat.utility.associations import association_matrix, pearson_matrix
 from caveat.utility.pair import WeightedPair

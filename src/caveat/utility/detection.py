@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from caveat.discreet import without_values
-from caveat.late import Late
+from caveat.registry import Late
 from caveat.seeds import rng_of
+from caveat.showing import without_values
 from caveat.table.linked import Members
 from caveat.utility.features import Encoder
 from caveat.utility.pair import WeightedPair

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
 from caveat.expressions import Categories, Formula, design
-from caveat.late import Late
 from caveat.notes import Note
+from caveat.registry import Late
 from caveat.table import Column, Table
 from caveat.utility.pair import WeightedPair
 from caveat.utility.weighting import Weights

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
 from caveat.errors import CaveatError
+from caveat.showing import without_values
 from caveat.table import Pair, align
 from caveat.table.grouping import Groups
 from caveat.table.linked import Linked, Members, children_of, members_of

@@ -9,7 +9,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
+from caveat.showing import without_values
 
 __all__ = ["NEW_SHARE", "Logistic", "fit_logistic", "iterate", "orthonormal_basis"]
 

@@ -14,7 +14,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
+from caveat.showing import without_values
 from caveat.utility.logistic import NEW_SHARE, Logistic, iterate
 from caveat.utility.stacked import Stacked
 from caveat.utility.weighting import Weights

@@ -13,11 +13,10 @@ from functools import partial
 from typing import Any
 
 from caveat.errors import CaveatError
-from caveat.notes import Note
+from caveat.notes import Note, Unit
 from caveat.registry import Registry
 from caveat.risk.measure import Direction, Measure
 from caveat.risk.measurement import Measurement, undefined
-from caveat.units import Unit
 from caveat.utility.pair import WeightedPair
 from caveat.utility.weighting import WEIGHTED, unweighted
 

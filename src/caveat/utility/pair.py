@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.notes import Note
+from caveat.showing import without_values
 from caveat.table import Column, Difference, Kind, Pair, Table, align
 from caveat.table.cells import Style, breaks, cut, interval_labels
 from caveat.table.grouping import Groups

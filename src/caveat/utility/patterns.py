@@ -15,7 +15,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
+from caveat.showing import without_values
 from caveat.table.coordinates import Floats
 
 __all__ = [

@@ -10,7 +10,6 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.risk.places import (
     CRITICAL,
@@ -20,6 +19,7 @@ from caveat.risk.places import (
     people_within,
     spatial_k,
 )
+from caveat.showing import without_values
 from caveat.table import Table
 from caveat.table.align import common_levels
 from caveat.table.cells import key_cells

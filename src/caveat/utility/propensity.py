@@ -32,9 +32,9 @@ import scipy
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.seeds import rng_of
+from caveat.showing import without_values
 from caveat.tree import Control, grow
 from caveat.utility.detection import detector
 from caveat.utility.logistic import fit_logistic, orthonormal_basis

@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.expressions import Formula
-from caveat.intervals import Z95
+from caveat.notes import Z95
+from caveat.showing import without_values
 from caveat.table import Column, Table
 from caveat.utility.analyses import overlap, read_model
 from caveat.utility.correlations import strengths_of

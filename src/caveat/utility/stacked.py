@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
 from caveat.errors import CaveatError
+from caveat.showing import without_values
 from caveat.table import Column
 from caveat.tree import Predictors
 from caveat.utility.pair import Category, WeightedPair

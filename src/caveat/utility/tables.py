@@ -11,9 +11,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.seeds import rng_of
+from caveat.showing import without_values
 from caveat.table.cells import Style, pretty
 from caveat.utility.counts import STANDARDISED, STATISTICS, count_statistics
 from caveat.utility.crossing import DENSE_CELLS, count_tables

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from caveat.errors import CaveatError
-from caveat.late import Late
+from caveat.registry import Late
 from caveat.seeds import rng_of
 from caveat.table import Table
 from caveat.table.linked import draw_groups

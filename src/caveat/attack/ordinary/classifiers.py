@@ -24,9 +24,9 @@ from caveat.attack.ordinary.frnn import frnn
 from caveat.attack.ordinary.prediction_measures import measures_of
 from caveat.attack.ordinary.regressors import within_tolerance
 from caveat.errors import CaveatError
-from caveat.late import Late
 from caveat.nearest import Floats
 from caveat.notes import Note
+from caveat.registry import Late
 from caveat.risk.measurement import Measurement, rate, undefined
 from caveat.table import Table
 

@@ -18,10 +18,10 @@ from caveat.attack.ordinary.common import CONTROL, N_ATTACKS, ONE_ATTACK, SEED, 
 from caveat.attack.ordinary.encoding import mixed, nearest_rows, prepare, seeds
 from caveat.attack.ordinary.rates import chosen
 from caveat.compiling import kernel
-from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.nearest import Floats, Mixed, in_blocks
 from caveat.risk.measurement import Measurement, rate, wilson
+from caveat.showing import without_values
 from caveat.table import Table
 from caveat.table.linked import Members, members_of
 

@@ -18,9 +18,9 @@ from caveat.attack.ordinary.common import CONTROL, KEYS, SEED, attack_measure
 from caveat.attack.ordinary.encoding import dense, prepare
 from caveat.attack.ordinary.rates import attack_rate
 from caveat.errors import CaveatError
-from caveat.late import Late
 from caveat.nearest import Floats, within
 from caveat.notes import Note
+from caveat.registry import Late
 from caveat.risk.measurement import Measurement, undefined
 from caveat.risk.near import split
 from caveat.table import Column, Pair, Table

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.intervals import Z95
 from caveat.nearest import Floats
-from caveat.notes import Note
+from caveat.notes import Z95, Note
 from caveat.risk.measurement import Measurement, rate
 
 __all__ = ["attack_rate", "chosen", "cut_note", "residual_risk"]

@@ -9,8 +9,8 @@ from threadpoolctl import threadpool_limits
 
 from caveat.attack.ordinary.encoding import dense
 from caveat.errors import CaveatError
-from caveat.late import Late
 from caveat.nearest import Floats
+from caveat.registry import Late
 from caveat.table import Column, Table
 
 __all__ = ["REGRESSORS", "best_constant", "within_tolerance"]

@@ -10,9 +10,9 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.expressions import Expression
+from caveat.showing import without_values
 from caveat.synthesis.methods.tables import MOST_CELLS, fit_joint
 from caveat.table import Column, Kind
 

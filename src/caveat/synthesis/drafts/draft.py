@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 from threadpoolctl import threadpool_limits
 
-from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.seeds import rng_of
+from caveat.showing import without_values
 from caveat.synthesis.drafts.columns import (
     Category,
     Derived,

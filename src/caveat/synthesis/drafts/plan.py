@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
 from caveat.errors import CaveatError, about, hint
 from caveat.expressions import Categories, Formula, design
+from caveat.showing import without_values
 from caveat.synthesis.drafts.columns import (
     Category,
     ColumnPlan,

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
+from caveat.showing import without_values
 from caveat.synthesis.drafts.columns import (
     Category,
     ColumnPlan,

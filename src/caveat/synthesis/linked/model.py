@@ -11,10 +11,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
 from caveat.errors import CaveatError, hint
 from caveat.expressions import Expression
 from caveat.seeds import Stream, child_seed, random_root
+from caveat.showing import without_values
 from caveat.synthesis.coding import Coding
 from caveat.synthesis.column_model import Cells, ColumnModel, computed, without_unknown
 from caveat.synthesis.fitting import fit_columns

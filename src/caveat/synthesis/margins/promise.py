@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.privacy import (
     choose,
@@ -23,6 +22,7 @@ from caveat.privacy import (
     poisson_hockey_stick,
     rho_of,
 )
+from caveat.showing import without_values
 from caveat.synthesis.coding import EXACT, Coding, declared_grid
 from caveat.synthesis.margins.tables import Tables, count_tables, reconcile, total_of
 from caveat.synthesis.methods.base import check_number, need

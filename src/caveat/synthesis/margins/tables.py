@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
 from caveat.errors import CaveatError, hint
+from caveat.showing import without_values
 from caveat.synthesis.coding import ORDINARY, Coding
 from caveat.synthesis.methods.tables import fit_joint
 from caveat.table import Table

@@ -10,7 +10,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
+from caveat.showing import without_values
 from caveat.synthesis.coding import Grid, Part
 from caveat.tree import Predictors
 

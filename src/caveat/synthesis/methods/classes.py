@@ -11,8 +11,8 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
 from caveat.errors import CaveatError
+from caveat.showing import without_values
 from caveat.synthesis.methods.base import Inputs, Settings, Target, check_codes, check_numbers, need
 from caveat.synthesis.methods.normal import (
     Design,

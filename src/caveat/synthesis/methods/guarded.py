@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.compiling import inner, kernel
-from caveat.discreet import without_values
+from caveat.showing import without_values
 from caveat.synthesis.coding import Grid, Part
 from caveat.synthesis.methods.base import (
     Fitted,

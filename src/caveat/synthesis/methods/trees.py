@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
+from caveat.showing import without_values
 from caveat.synthesis.coding import bandwidth
 from caveat.synthesis.methods.base import (
     Inputs,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.discreet import without_values
+from caveat.showing import without_values
 from caveat.tree.guarded._changes import class_changes, share_changes, structure_changes
 from caveat.tree.guarded.tree import GuardedTree, Sample, ranking_changes, walked
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.compiling import inner, kernel
-from caveat.discreet import without_values
+from caveat.showing import without_values
 from caveat.tree.guarded._structure import goes_left, pack_codes, predictor_of, walk
 from caveat.tree.guarded.hierarchy import back_off, count_nodes, draw_codes, halves, log_shares
 

@@ -7,10 +7,9 @@ from functools import partial
 
 import numpy as np
 
-from caveat.notes import Note
+from caveat.notes import Note, Unit
 from caveat.risk.measure import Measure
 from caveat.risk.measurement import Measurement, undefined
-from caveat.units import Unit
 from caveat.utility.distances import (
     aitchison,
     count_errors,

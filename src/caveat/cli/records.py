@@ -1,9 +1,10 @@
-"""``caveat places``: move coordinates into a ring, and say what hides them."""
+"""``caveat safepub`` and ``caveat places``: real records, generalised or moved."""
 
 from __future__ import annotations
 
 import json as text_format
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,21 +13,120 @@ import typer
 from rich.table import Table as Sheet
 
 from caveat.cli import console
-from caveat.cli.randomness import KeyOption, SeedOption, remark_on_draws
-from caveat.cli.reading import Reader
+from caveat.cli.reading import KeyOption, Reader, SeedOption, remark_on_draws
 from caveat.errors import CaveatError, hint
 from caveat.seeds import ReleaseKey
-from caveat.table import Table
+from caveat.table import Kind, Table
 from caveat.table.drafts import check_outputs, write_text
 from caveat.table.files import check_target, write
-from caveat.table.identifying import CODES, Origin, Output, clear, copied_records, judge
+from caveat.table.identifying import CODES, Clearance, Origin, Output, clear, copied_records, judge
 
 if TYPE_CHECKING:
+    from caveat.protect import Protected
+    from caveat.spec.tables_spec import SafepubSpec
     from caveat.table.coordinates import Floats
     from caveat.utility.patterns import ZoneShares
     from caveat.utility.places import Population, Zones
 
-__all__ = ["places"]
+
+def safepub(
+    file: Annotated[Path, typer.Argument(help="The original data: one row per person.")],
+    spec: Annotated[
+        Path, typer.Option(help="A TOML file with [safepub] and the levels of each column.")
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Where the released records go.")],
+    escape_formulas: Annotated[
+        bool,
+        typer.Option(
+            "--escape-formulas", help="Put ' before text in CSV that a spreadsheet would compute."
+        ),
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
+) -> None:
+    """Release some of the real records, generalised, under (epsilon, delta)-differential privacy.
+
+    Every record is kept with a chosen probability, values are generalised by levels that the
+    specification declares, and what fewer than k kept records share is dropped.
+
+    Example: caveat safepub survey.csv --spec safepub.toml --out released.csv
+    """
+    check_outputs([out], force=force, inputs=[file, spec])
+    check_target(out, force=force)
+    reader = Reader.of(spec)
+    check_outputs([out], force=force, inputs=reader.inputs)
+    from caveat.protect import safepub as release
+    from caveat.spec.tables_spec import SafepubSpec
+
+    assert reader.document is not None
+    told = SafepubSpec.from_document(reader.document)
+    if told.budget is not None:
+        # Both may be there already; they must not be one file, not even one still to be made.
+        check_outputs([out, Path(told.budget.ledger)], force=True)
+    cleared = _cleared(told)
+    table = reader.original(file)
+    with _spending(told), reader.document.at("safepub"):
+        done = release(table, told.levels, told.response, **told.options)
+    # Only after the spending is entered: who has the file has its entry.
+    write(
+        done.table, out, force=force, escape_formulas=escape_formulas,
+        confidential=cleared.confidential,
+    )  # fmt: skip
+    _show(done, told)
+    if told.budget is None:
+        console.remark("note: in no ledger; add [privacy] to count what all releases spend")
+    console.verdict(str(out), cleared)
+    console.remark(f"written: {out}")
+
+
+def _cleared(told: SafepubSpec) -> Clearance:
+    """Decide whether the released records may leave, before a record is read.
+
+    Values are generalised to declared levels, the response has a class of k records at least, and
+    a decision that looked at the data would not be covered by the promise. So what is declared
+    decides.
+    """
+    origins = dict.fromkeys((*told.levels, told.response), Origin.COMPUTED)
+    declared = told.document.content["columns"]
+    origins |= {name: Origin.IDENTIFYING for name in origins if declared[name]["kind"] == Kind.ID}
+    public = [name for name, entry in declared.items() if entry.get("public")]
+    return clear(Output("safepub", origins, public))
+
+
+def _spending(told: SafepubSpec) -> AbstractContextManager[None]:
+    """Return the block in which the budget is held, if there is a ledger."""
+    if told.budget is None:
+        return nullcontext()
+    from caveat.privacy import Limit, Spent
+
+    promise = told.promise
+    cost = Spent(epsilon=promise.epsilon, delta=promise.delta, what="safepub: real records")
+    return told.budget.spending(cost, alone=Limit(promise.epsilon, promise.delta))
+
+
+def _show(done: Protected, told: SafepubSpec) -> None:
+    """Print what is promised, and apart from it what only the office may know."""
+    counts: Mapping[str, float] = done.step.counts
+    _lines("promised", told.promise.words)
+    levels = [
+        f"{name}: {one.words(int(counts[f'{name}: level']))}" for name, one in told.levels.items()
+    ]
+    rates = f"sampling rate {told.promise.beta:.4g}, classes of {told.promise.k} or more"
+    _lines("released", [*levels, f"{told.response}: as it is", rates])
+    numbers = "{rows:,.0f} rows, {sampled:,.0f} sampled, {suppressed:,.0f} of them dropped, "
+    numbers += "{released:,.0f} released in {classes:,.0f} classes"
+    notes = [note for note in done.step.notes if note.code != "promise"]
+    _lines("for the office, outside the promise", [numbers.format(**counts), *notes])
+
+
+def _lines(title: str, lines: tuple[str, ...] | list[str]) -> None:
+    console.out.print(title, style="bold", markup=False)
+    for line in lines:
+        console.out.print(f"  {line}", markup=False, soft_wrap=True)
+
+
+# -------------------------------------------------------------------------------------------------
+# ``caveat places``: move coordinates into a ring, and say what hides them.
+
 
 MOST_ZONES = 20  # are printed
 
@@ -169,7 +269,7 @@ def places(
         for sentence in found.sentences(k):
             console.out.print(sentence, markup=False, soft_wrap=True)
         if found.zones is not None:
-            _show(found.zones)
+            _show_places(found.zones)
     _remark_on_draws(seed, key, together)
     for path in (out, json_path):
         if path is not None:
@@ -315,7 +415,7 @@ def _complete(points: Floats, path: Path) -> Floats:
     return points
 
 
-def _show(found: ZoneShares) -> None:
+def _show_places(found: ZoneShares) -> None:
     """Print the zones, those with most records first."""
     sheet = Sheet()
     sheet.add_column("zone")

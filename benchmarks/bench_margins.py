@@ -31,7 +31,7 @@ from caveat.synthesis.margins.guaranteed import declared_codings, plan_private
 from caveat.synthesis.margins.promise import cells_in
 from caveat.table import Schema, Table, read
 from caveat.utility import compare
-from caveat.utility.tstr import train_on_synthetic
+from caveat.utility.regressions import train_on_synthetic
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 TARGETS = {"adult": "income", "sd2011": "depress", "survey": "marital"}

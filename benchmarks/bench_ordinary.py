@@ -30,9 +30,8 @@ from caveat.attack.ordinary import (
     membership_scores,
     singling_out,
 )
+from caveat.attack.ordinary.common import nearest_rows, prepare, whitened
 from caveat.attack.ordinary.distances import weighted
-from caveat.attack.ordinary.encoding import nearest_rows, prepare
-from caveat.attack.ordinary.vectors import whitened
 from caveat.nearest import Vectors, euclid_nearest
 from caveat.studies.attribute_baseline import CASES, accuracy, load_data
 from caveat.synthesis import Synthesizer

@@ -1,4 +1,4 @@
-"""How much of the exact attacker the simulated one finds: caveat.attack.recovered comes from here.
+"""How much of the exact attacker the simulated one finds: caveat.attack.strong comes from here.
 
     python benchmarks/bench_simulated.py FOLDER [TREES] [SIMULATIONS] [STRUCTURES]
 

@@ -28,7 +28,7 @@ from caveat.studies.promise import SD2011
 from caveat.synthesis import Synthesizer
 from caveat.table import Schema, Table, read
 from caveat.utility import WeightedPair, all_tables, compare, compare_model, train_on_synthetic
-from caveat.utility.features import Encoder
+from caveat.utility.stacked import Encoder
 
 Row = dict[str, Any]
 

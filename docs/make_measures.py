@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
 
-from caveat.attack.measures import ENTRIES as STRONG
+from caveat.attack.figures import ENTRIES as STRONG
 from caveat.attack.registry import ATTACKS, attacks_of
 from caveat.notes import SIGNS
 from caveat.risk import ENTRIES, Measure, Property

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import altair as alt
 
-from caveat.attack.recovered import ERRORS, RECOVERED
+from caveat.attack.strong import ERRORS, RECOVERED
 from caveat.charts import COLOURS, Key, titled
 from caveat.charts.style import WIDTH, draw
 

@@ -12,7 +12,7 @@ import pytest
 from tests.cluster.clusters import loopback
 
 from caveat import Synthesizer, Table, attributes, membership
-from caveat.attack import batches
+from caveat.attack import adjacent
 from caveat.attack.adjacent import with_each_value, without_each
 from caveat.attack.worlds import Worlds
 from caveat.cluster import running_on, threads
@@ -30,7 +30,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     yield
     assert list(folder.iterdir()) == []
-    assert batches._WORLDS.kept == {}
+    assert adjacent._WORLDS.kept == {}
 
 
 @pytest.fixture(scope="module")
@@ -71,8 +71,8 @@ def test_fits_from_scratch_are_the_same_and_progress_shows() -> None:
     worlds, records = Worlds(table, plan, release), np.arange(7)
     heard: list[float] = []
     with threads(2) as workers, running_on(workers):
-        logs = batches.each_value(worlds, "var4", records, None, heard.append)
-        base, without = batches.each_without(worlds, records, None, heard.append)
+        logs = adjacent.each_value(worlds, "var4", records, None, heard.append)
+        base, without = adjacent.each_without(worlds, records, None, heard.append)
     np.testing.assert_array_equal(logs, with_each_value(worlds, "var4", records, 1))
     alone = without_each(worlds, records, 1)
     assert base == alone[0]

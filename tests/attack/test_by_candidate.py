@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from caveat.attack.by_candidate import (
+from caveat.attack.scores import (
     candidate_likelihood,
     count_likelihood,
     structure_likelihood,

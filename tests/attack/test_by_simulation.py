@@ -7,7 +7,7 @@ import re
 import pytest
 from tests.refusals import refused
 
-from caveat.attack.by_simulation import ATTACK, clopper_pearson, is_judged, simulated_findings
+from caveat.attack.strong import ATTACK, clopper_pearson, is_judged, simulated_findings
 from caveat.datasets import buyer_beware
 from caveat.generators import generator_of
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from caveat.attack.epsilon import bound_at, epsilon_bound, estimate_at
+from caveat.attack.membership import bound_at, epsilon_bound, estimate_at
 
 
 def test_epsilon_bound_by_hand():

@@ -10,7 +10,7 @@ from tests.refusals import refused
 from tests.synthesis.linked.people import households, patients
 
 from caveat.attack import group_membership, group_posterior
-from caveat.attack.group_worlds import GroupWorlds, Runs
+from caveat.attack.groups import GroupWorlds, Runs
 from caveat.synthesis import Synthesizer
 from caveat.table import Table
 from caveat.table.linked import Linked

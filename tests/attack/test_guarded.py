@@ -16,8 +16,7 @@ from tests.attack.guarded_tables import (
 )
 from tests.refusals import refused
 
-from caveat.attack.adjacent import with_each_value, without_each
-from caveat.attack.guarded import can_move, is_guarded
+from caveat.attack.adjacent import can_move, is_guarded, with_each_value, without_each
 from caveat.attack.worlds import Worlds, draw_release
 from caveat.datasets import survey
 from caveat.synthesis import Synthesizer, make_plan

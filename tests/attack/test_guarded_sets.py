@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.attack.guarded_tables import make_problem, problems
 
-from caveat.attack.adjacent import without_each
-from caveat.attack.guarded import GuardedChanges
+from caveat.attack.adjacent import GuardedChanges, without_each
 from caveat.attack.worlds import Worlds
 from caveat.table import Table
 

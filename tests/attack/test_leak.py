@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from caveat.attack import posterior
-from caveat.attack.leak import filtered_posterior
 from caveat.attack.simulated import posterior_by_runs
+from caveat.attack.strong import filtered_posterior
 from caveat.datasets import RELEASES, buyer_beware
 from caveat.generators import Setting
 from caveat.protect import distance_filter

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from caveat.attack.leaves import Leaf, leaves_of
+from caveat.attack.targets import Leaf, leaves_of
 from caveat.synthesis import Synthesizer
 from caveat.table import Table
 

@@ -12,9 +12,8 @@ from scipy.stats import binom
 from tests.refusals import refused
 
 from caveat.attack import adjacent, membership, membership_test
-from caveat.attack.epsilon import epsilon_bound
-from caveat.attack.measures import members_of
-from caveat.attack.membership import MembershipTest, promised_tests
+from caveat.attack.figures import members_of
+from caveat.attack.membership import MembershipTest, epsilon_bound, promised_tests
 from caveat.datasets import RELEASES, buyer_beware, survey
 from caveat.errors import CaveatWarning
 from caveat.privacy import rho_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from caveat.attack.neighbourhood import Neighbourhood, Seen
 from caveat.attack.ordinary.density import Kernels
+from caveat.attack.scores import Neighbourhood, Seen
 from caveat.table import Table
 
 

@@ -8,11 +8,11 @@ import pytest
 from tests.refusals import refused
 
 from caveat.attack import attributes, posterior, proper_posterior, simulated_posterior
-from caveat.attack.leak import filtered_posterior
-from caveat.attack.priors import DEFAULT_PRIOR, PRIORS, prior_of
+from caveat.attack.posterior import prior_of
 from caveat.attack.registry import ATTACKS
 from caveat.attack.simulated import posterior_by_runs
-from caveat.attack.strong import StrongAttacker
+from caveat.attack.strong import StrongAttacker, filtered_posterior
+from caveat.risk.scenario import DEFAULT_PRIOR, PRIORS
 from caveat.spec.entries import SCENARIO, TUNE
 from caveat.spec.scenarios import ScenarioSpec
 from caveat.table import Table

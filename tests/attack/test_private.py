@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.refusals import refused
 
 from caveat.attack import membership, posterior, privacy_loss
-from caveat.attack.private import TableChanges
+from caveat.attack.worlds import TableChanges
 from caveat.synthesis import Synthesizer
 from caveat.synthesis.margins.promise import NOT_COUNTED, Measured, expected, parts_of
 from caveat.table import Table

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from caveat.attack.recovered import (
+from caveat.attack.strong import (
     ERRORS,
     RECOVERED,
     STRUCTURE_RECOVERED,

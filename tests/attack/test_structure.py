@@ -10,11 +10,9 @@ from tests.refusals import refused
 
 from caveat.attack import posterior, simulated_membership, simulated_posterior
 from caveat.attack.adjacent import without_each
-from caveat.attack.by_simulation import findings_of, is_judged, lines_of
 from caveat.attack.paired import Runner
-from caveat.attack.recovered import STRUCTURE_RECOVERED
-from caveat.attack.scores import STRUCTURE
-from caveat.attack.structure import OwnStructure, own_structures
+from caveat.attack.scores import STRUCTURE, OwnStructure, own_structures
+from caveat.attack.strong import STRUCTURE_RECOVERED, findings_of, is_judged, lines_of
 from caveat.attack.worlds import Worlds
 from caveat.datasets import survey
 from caveat.generators import Setting, generator_of

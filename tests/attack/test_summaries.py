@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from caveat.attack import Attributes, Membership, Posterior, PrivacyLoss
-from caveat.attack.summaries import FACTOR, RISE, SURE, disclosed
+from caveat.attack.posterior import FACTOR, RISE, SURE, disclosed
 from caveat.table import Table
 
 

@@ -7,12 +7,12 @@ import pytest
 from tests.refusals import refused
 
 from caveat.attack import attributes, membership
-from caveat.attack.attributes import prior_of_each
-from caveat.attack.together import (
+from caveat.attack.attributes import (
     Said,
     SaidOfTarget,
     arrays_of,
     levels_of,
+    prior_of_each,
     said_by,
     said_of,
     told_of,

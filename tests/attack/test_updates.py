@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from caveat.attack import membership
 from caveat.attack.adjacent import with_each_value, without_each
-from caveat.attack.generator import plan_of
 from caveat.attack.updates import can_update
-from caveat.attack.worlds import Worlds, in_threads
+from caveat.attack.worlds import Worlds, in_threads, plan_of
 from caveat.datasets import survey
 from caveat.synthesis import Synthesizer
 from caveat.table import Table

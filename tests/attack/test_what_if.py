@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from caveat.attack import explain, membership, posterior
-from caveat.attack.what_if import Way, other_ways, what_if
+from caveat.attack.explain import Way, other_ways, what_if
 from caveat.datasets import survey
 from caveat.seeds import Stream, child_seed
 from caveat.synthesis import Synthesizer

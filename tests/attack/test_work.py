@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caveat.attack.work import (
+from caveat.attack.targets import (
     LEAST,
     MOST_CELLS,
     STANDARD,

@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from caveat.compiling import background
-from caveat.compiling.background import ALONE
+from caveat.compiling import kernels
+from caveat.compiling.kernels import ALONE
 from caveat.tree import Job, Predictors, grow_many
 from caveat.tree._growing import grow_classes, grow_numbers
 from caveat.tree._leaves import finish
 
-pytestmark = pytest.mark.skipif(background._processors() < 2, reason="there is one processor")
+pytestmark = pytest.mark.skipif(kernels._processors() < 2, reason="there is one processor")
 
 TOY = """
 from caveat.compiling import kernel
@@ -34,7 +34,7 @@ def triple(x):
 USE = """
 import sys
 from caveat.compiling import Rehearsal, share
-from caveat.compiling.background import _OTHERS, stored
+from caveat.compiling.kernels import _OTHERS, stored
 from toy import double, triple
 {before}
 share(Rehearsal("", [double]), Rehearsal({program!r}, [triple]))
@@ -91,14 +91,14 @@ def test_what_another_process_fails_to_compile_is_compiled_here(
 
 
 def test_kernels_that_are_not_compiled_count_as_stored(tmp_path: Path) -> None:
-    use = "from toy import triple\nfrom caveat.compiling import background as b\n"
+    use = "from toy import triple\nfrom caveat.compiling import kernels as b\n"
     use += "print(b.stored(triple))"
     assert run(tmp_path, use, NUMBA_DISABLE_JIT="1") == ["True"]
 
 
 SLOW = """
 import time
-from caveat.compiling.background import _OTHERS, _start
+from caveat.compiling.kernels import _OTHERS, _start
 _start("import time; time.sleep(1000)", ["a kernel"])
 print(_OTHERS["a kernel"].pid, flush=True)
 time.sleep({seconds})
@@ -198,6 +198,6 @@ def test_nothing_is_started_for_what_is_in_memory(monkeypatch: pytest.MonkeyPatc
     for tree in grow_many([numbers, classes]):
         tree.draw(table, np.zeros(40))
         tree.shares(table, codes)
-    monkeypatch.setattr(background, "_start", lambda *_: pytest.fail("a process"))
+    monkeypatch.setattr(kernels, "_start", lambda *_: pytest.fail("a process"))
     for kernel in (grow_numbers, grow_classes, finish):
-        background.wait_or_share(kernel)
+        kernels.wait_or_share(kernel)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caveat.compiling.lanes import (
+from caveat.compiling.intrinsics import (
     LANES,
     add_product,
     add_squares,

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-from caveat.compiling.background import ALONE
+from caveat.compiling.kernels import ALONE
 from caveat.datasets import survey
 from caveat.release.folder import write_manifest
 from caveat.table import Table, read, write

@@ -7,7 +7,7 @@ from tests.generators.conformance import check_generator, fit, people
 from tests.refusals import refused
 
 from caveat.attack import posterior
-from caveat.attack.generator import plan_of
+from caveat.attack.worlds import plan_of
 from caveat.datasets import buyer_beware
 from caveat.generators import REFERENCES, exact_model, generator_of
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from caveat.attack.ordinary.classifiers import CLASSIFIERS
-from caveat.attack.ordinary.encoding import prepare
+from caveat.attack.ordinary.common import prepare
+from caveat.attack.ordinary.predicting import CLASSIFIERS
 from caveat.studies.attribute_baseline import (
     CASES,
     LINEAR,

@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 from caveat.attack.ordinary import epsilon_identifiability
+from caveat.attack.ordinary.common import prepare
 from caveat.attack.ordinary.distances import weighted
-from caveat.attack.ordinary.encoding import prepare
 
 NAMES = ["pregnant", "glucose", "pressure", "skin", "insulin", "bmi", "pedigree", "age", "outcome"]
 RECORD = (1, 139, 46, 19, 83, 28.7, 0.654, 22, 0)

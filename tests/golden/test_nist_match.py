@@ -14,9 +14,8 @@ import polars as pl
 import pytest
 
 from caveat.risk import MEASURES, Scenario, pair
-from caveat.risk.held_out import held_out_precision
-from caveat.risk.matching import improvement
-from caveat.risk.measurement import rate
+from caveat.risk.identity import held_out_precision, improvement
+from caveat.risk.measure import rate
 
 GOLDEN = json.loads((Path(__file__).parent / "nist_cart.json").read_text("utf-8"))
 PRINTED, OURS = GOLDEN["published"], GOLDEN["ours"]

@@ -6,8 +6,8 @@ import pytest
 
 from caveat.outputs.plan_risk import plan_risk, planned_tables
 from caveat.risk import Scenario
+from caveat.risk.isolation import msu_risk
 from caveat.risk.pair import pair
-from caveat.risk.tables import msu_risk
 from caveat.table import Table
 
 NAMES = ("key1", "key2", "target")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from caveat.attack.work import QUICK, STANDARD
+from caveat.attack.targets import QUICK, STANDARD
 from caveat.evidence import schema
 from caveat.release.collect_utility import left_out, seconds_of_settings
 

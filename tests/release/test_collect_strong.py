@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from caveat.attack.work import LEAST, QUICK, STANDARD, AttackWork, Bound, work_of
+from caveat.attack.targets import LEAST, QUICK, STANDARD, AttackWork, Bound, work_of
 from caveat.cli import app
 from caveat.datasets import households
 from caveat.release import Release, collect_strong, run

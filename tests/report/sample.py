@@ -10,7 +10,7 @@ from typing import Any
 
 import caveat.attack.ordinary  # noqa: F401 (registers its measures)
 from caveat.risk import MEASURES as RISKS
-from caveat.risk.measurement import NO_RECORD
+from caveat.risk.measure import NO_RECORD
 from caveat.utility import MEASURES as UTILITIES
 
 SAMPLE = Path(__file__).parents[1] / "evidence-sample.json"

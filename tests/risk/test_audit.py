@@ -12,7 +12,7 @@ from tests.refusals import refused
 
 from caveat.errors import CaveatError
 from caveat.risk import ENTRIES, Scenario, audit, beyond_control, wilson
-from caveat.risk.measurement import Measurement
+from caveat.risk.measure import Measurement
 from caveat.table import Table
 
 KEYS = ["sex", "age"]

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from caveat.risk import MEASURES, Scenario, audit, pair
-from caveat.risk.cap_unmatched import gcap_pools
-from caveat.risk.measurement import scaled
+from caveat.risk.cap import gcap_pools
+from caveat.risk.measure import scaled
 
 CMC = [
     "wife_age",

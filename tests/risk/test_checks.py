@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from caveat.risk import MEASURES, Scenario, audit, pair
-from caveat.risk.checks import one_way, two_way
+from caveat.risk.pair import one_way, two_way
 
 KEYS = ["sex", "age", "region", "placesize"]
 VARIANTS = {

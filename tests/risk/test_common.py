@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.refusals import refused
 
 from caveat.risk import ENTRIES, MEASURES, Measure, Scenario, audit, pair, register
-from caveat.risk.measurement import Measurement
+from caveat.risk.measure import Measurement
 
 RISK = list(ENTRIES)
 NAMES = [m.name for m in RISK]

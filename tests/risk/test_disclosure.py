@@ -7,10 +7,8 @@ import polars as pl
 import pytest
 
 from caveat.risk import Scenario, disclosure, disclosure_of_codes, pair
-from caveat.risk.disclosure import Disclosure, denominators
-from caveat.risk.exclusions import Rules, count
-from caveat.risk.pair import ScenarioPair
-from caveat.risk.prepare import group
+from caveat.risk.pair import Disclosure, ScenarioPair, denominators
+from caveat.risk.scenario import Rules, count, group
 from caveat.table import Table, align_copies
 from caveat.table.cells import cross, key_cells
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from caveat.risk import Scenario, pair
-from caveat.risk.held_out import PENALTY, held_out_precision, leave_one_out
+from caveat.risk.identity import PENALTY, held_out_precision, leave_one_out
 
 
 def test_the_majority_without_the_record_itself():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from caveat.risk.measurement import Measurement, rate, wilson
+from caveat.risk.measure import Measurement, rate, wilson
 
 
 def test_a_rise_is_over_the_control_or_else_over_the_baseline():

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tests.refusals import refused
 
 from caveat.risk import MEASURES, Scenario, pair
-from caveat.risk.gtcap import gtcap_uniques
-from caveat.risk.rows import new_rows
+from caveat.risk.cap import gtcap_uniques
+from caveat.risk.isolation import new_rows
 
 number = st.one_of(st.none(), st.integers(-6, 6))
 

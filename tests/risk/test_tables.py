@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from caveat.risk import MEASURES, Scenario, pair
-from caveat.risk.tables import minimal_uniques, table_risks
+from caveat.risk.isolation import minimal_uniques, table_risks
 
 NAMES = ["key1", "key2", "target"]
 

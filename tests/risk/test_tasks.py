@@ -12,8 +12,8 @@ import pytest
 
 from caveat.cluster import processes, running_on, threads
 from caveat.datasets import survey
-from caveat.risk import Scenario, audit, tasks
-from caveat.risk.tasks import Found, Task
+from caveat.risk import Scenario, audit, auditing
+from caveat.risk.auditing import Found, Task
 from caveat.table import Table
 
 KEYS = ["sex", "age", "region", "education"]
@@ -22,7 +22,7 @@ KEYS = ["sex", "age", "region", "education"]
 @pytest.fixture(autouse=True)
 def forgotten() -> Iterator[None]:
     yield
-    assert tasks._SIDES.kept == {}
+    assert auditing._SIDES.kept == {}
 
 
 def asked(**more: Any) -> dict[str, Any]:
@@ -68,8 +68,8 @@ def test_what_comes_back_holds_no_record(tmp_path: Path, monkeypatch: pytest.Mon
         sent.append(tasks_one(item))
         return sent[-1]
 
-    tasks_one = tasks.one_task
-    monkeypatch.setattr(tasks, "one_task", heard)
+    tasks_one = auditing.one_task
+    monkeypatch.setattr(auditing, "one_task", heard)
     with threads(1, tmp_path) as workers, running_on(workers):
         audit(**asked())
     assert any(any(traced) for _, traced in sent)

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from tests.refusals import refused
 
-from caveat.attack.generator import plan_of
-from caveat.attack.worlds import Worlds
+from caveat.attack.worlds import Worlds, plan_of
 from caveat.cli import app
 from caveat.datasets import buyer_beware
 from caveat.errors import CaveatError

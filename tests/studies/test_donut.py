@@ -8,7 +8,7 @@ import pytest
 from caveat.risk.places import CRITICAL, TOLERABLE
 from caveat.studies import STUDIES
 from caveat.studies.settings import PRINTED_K, PRINTED_RATIO, RINGS, _formulas, anonymity, city
-from caveat.utility.patterns import nearest_neighbours
+from caveat.utility.places import nearest_neighbours
 
 
 def test_the_printed_formulas():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from caveat.attack.ordinary.classifiers import CLASSIFIERS
+from caveat.attack.ordinary.predicting import CLASSIFIERS
 from caveat.studies.attribute_baseline import ACCURACY, CAP, CASES, UNMATCHED
 
 ROWS = ["Original", "DS 0", "DS 0.1", "DV", "SP"]

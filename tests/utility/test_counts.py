@@ -12,8 +12,8 @@ from scipy import stats
 from scipy.spatial.distance import jensenshannon
 
 from caveat.utility import MEASURES, WeightedPair, all_tables, count_statistics, cross_table
-from caveat.utility.counts import STATISTICS
-from caveat.utility.distances import (
+from caveat.utility.tables import STATISTICS
+from caveat.utility.variables import (
     aitchison,
     count_errors,
     hellinger,

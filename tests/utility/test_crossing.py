@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from caveat.table.table import smallest_unsigned
-from caveat.utility import crossing
-from caveat.utility.crossing import count_tables
+from caveat.utility import tables
 from caveat.utility.pair import Category
+from caveat.utility.tables import count_tables
 
 LEVELS = (2, 5, 3, 300, 7, 4, 1, 40)
 
@@ -54,14 +54,14 @@ def test_every_table_in_the_order_of_its_columns(
 
 
 def test_small_columns_are_crossed_and_large_ones_stand_alone() -> None:
-    shapes = [block.shape for block in crossing._blocks(columns(9_000, 5_000), 35)]
+    shapes = [block.shape for block in tables._blocks(columns(9_000, 5_000), 35)]
     assert shapes == [(2, 5, 3), (300,), (7, 4, 1), (40,)]
 
 
 def test_pieces_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     made = columns(9_000, 5_000)
     whole = list(count_tables([], made, 2, None))
-    monkeypatch.setattr(crossing, "PIECE", 700)
+    monkeypatch.setattr(tables, "PIECE", 700)
     for table, again in zip(whole, count_tables([], made, 2, None), strict=True):
         assert all((a == b).all() for a, b in zip(table, again, strict=True))
 
@@ -76,7 +76,7 @@ def test_a_column_in_every_table() -> None:
 
 def test_too_many_cells_are_counted_where_they_occur(monkeypatch: pytest.MonkeyPatch) -> None:
     made = columns(300, 200)
-    monkeypatch.setattr(crossing, "DENSE_CELLS", 50)
+    monkeypatch.setattr(tables, "DENSE_CELLS", 50)
     counted = count_tables([], made, 2, None)
     for table, some in zip(counted, combinations(made, 2), strict=True):
         ours, theirs = expected(some, None)

@@ -9,8 +9,7 @@ import pytest
 
 from caveat.table import Table
 from caveat.utility import WeightedPair, propensity
-from caveat.utility.logistic import fit_logistic, orthonormal_basis
-from caveat.utility.main_effects import MainEffects
+from caveat.utility.propensity import MainEffects, fit_logistic, orthonormal_basis
 from caveat.utility.stacked import Stacked, stack
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from caveat.utility.patterns import (
+from caveat.utility.places import (
     NearestNeighbours,
     enclosing_area,
     expected_distance,

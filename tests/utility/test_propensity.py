@@ -21,7 +21,7 @@ from caveat.utility import (
     permutation_null,
     propensity,
 )
-from caveat.utility.logistic import fit_logistic, orthonormal_basis
+from caveat.utility.propensity import fit_logistic, orthonormal_basis
 from caveat.utility.stacked import stack
 
 

@@ -9,12 +9,11 @@ import pytest
 from tests.refusals import refused
 
 from caveat.table import Table
-from caveat.utility import WeightedPair, compare, permutation_null, sampling
+from caveat.utility import WeightedPair, compare, permutation_null, stacked
 from caveat.utility import propensity as propensity_of
-from caveat.utility.associations import _cramer
-from caveat.utility.detection import detection
+from caveat.utility.correlations import _cramer
 from caveat.utility.propensity import Null
-from caveat.utility.sampling import auc_error, pmse_error, sample_of
+from caveat.utility.stacked import auc_error, detection, pmse_error, sample_of
 
 MODELS = ("pMSE", "S_pMSE", "S_pMSE logit", "detection AUC")
 
@@ -44,7 +43,7 @@ def test_tables_up_to_the_bound_are_taken_whole() -> None:
 
 
 def test_a_sample_is_the_same_rows_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sampling, "ROWS", 200)
+    monkeypatch.setattr(stacked, "ROWS", 200)
     original, release = tables(500)
     pair, other = WeightedPair.of(original, release), WeightedPair.of(original, original)
     sample = sample_of(pair)
@@ -89,7 +88,7 @@ def test_resamples_of_a_large_table_share_their_permutations(
     )
     apart = compare(original, release, measures=["S_pMSE"])
     assert len(drawn) == 4  # the release and three resamples
-    monkeypatch.setattr(sampling, "TWIN_ROWS", 299)
+    monkeypatch.setattr(stacked, "TWIN_ROWS", 299)
     together = compare(original, release, measures=["S_pMSE"])
     assert len(drawn) == 6
     assert together["S_pMSE"].value == apart["S_pMSE"].value  # the release has its own
@@ -98,7 +97,7 @@ def test_resamples_of_a_large_table_share_their_permutations(
 def test_groups_are_drawn_whole_and_weights_go_with_their_rows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(sampling, "ROWS", 90)
+    monkeypatch.setattr(stacked, "ROWS", 90)
     key = [i // 3 for i in range(300)]
     frame = {"key": key, "x": key, "weight": [1 + k for k in key]}
     pair = WeightedPair.of(frame, {"key": key, "x": key}, weights="weight", groups="key")
@@ -112,7 +111,7 @@ def test_groups_are_drawn_whole_and_weights_go_with_their_rows(
 
 
 def test_every_measured_model_says_what_it_was_fitted_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sampling, "ROWS", 200)
+    monkeypatch.setattr(stacked, "ROWS", 200)
     found = compare(*tables(1000))
     for name in MODELS:
         (note,) = found[name].measurement.notes
@@ -128,7 +127,7 @@ def test_every_measured_model_says_what_it_was_fitted_to(monkeypatch: pytest.Mon
 def test_what_is_read_off_the_scores_says_its_rows(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sampling, "ROWS", 200)
+    monkeypatch.setattr(stacked, "ROWS", 200)
     found = compare(*tables(500), measures=[name], resamples=0)[name].measurement
     assert [note.code for note in found.notes] == ["sampled-rows-only"]
     assert str(found.notes[0]) == (
@@ -142,11 +141,11 @@ def test_the_error_is_that_of_drawing_again(monkeypatch: pytest.MonkeyPatch) -> 
     Of 30 samples the spread is known to 13 %; the errors take the shape of the model as given, and
     a tree that is grown again on other rows is another one.
     """
-    monkeypatch.setattr(sampling, "ROWS", 1000)
+    monkeypatch.setattr(stacked, "ROWS", 1000)
     whole = tables(12_000)
     far: dict[str, list[tuple[float, float]]] = {"cart": [], "logit": [], "auc": []}
     for seed in range(30):
-        monkeypatch.setattr(sampling, "SEED", seed)
+        monkeypatch.setattr(stacked, "SEED", seed)
         pair = WeightedPair.of(*whole)
         sample = sample_of(pair)
         for model in ("cart", "logit"):
@@ -175,5 +174,5 @@ def test_counting_all_cells_and_those_that_occur_is_the_same(weights, monkeypatc
     a, b = rng.integers(0, 20, (2, 200))
     sizes = [np.bincount(codes, weights) for codes in (a, b)]
     dense = _cramer(a, b, weights, *sizes)
-    monkeypatch.setattr(import_module("caveat.utility.associations"), "DENSE_CELLS", 0)
+    monkeypatch.setattr(import_module("caveat.utility.correlations"), "DENSE_CELLS", 0)
     assert _cramer(a, b, weights, *sizes) == dense

@@ -23,8 +23,7 @@ from caveat.utility import (
     count_groups,
     within_groups,
 )
-from caveat.utility.edits import check_rules
-from caveat.utility.structure import compositions, group_counts, joined_pair, one_value
+from caveat.utility.structure import check_rules, compositions, group_counts, joined_pair, one_value
 
 NAMES = [name for name, measure in MEASURES.items() if measure.family == "structure"]
 ORDER = Groups("home", order="-age")
@@ -337,7 +336,7 @@ def test_without_a_key_nothing_changes() -> None:
 
 
 def test_training_and_test_records_are_of_different_households() -> None:
-    from caveat.utility.tstr import _split
+    from caveat.utility.regressions import _split
 
     pair = WeightedPair.of(HOMES, RELEASE, groups="home")
     held = np.random.default_rng(1).random(pair.n_original) < 0.9
@@ -349,7 +348,7 @@ def test_training_and_test_records_are_of_different_households() -> None:
 
 
 def test_folds_hold_whole_households() -> None:
-    from caveat.utility.detection import _folds, detection
+    from caveat.utility.stacked import _folds, detection
 
     pair = WeightedPair.of(HOMES, RELEASE, groups="home")
     response = np.arange(pair.n_synthetic + pair.n_original) < pair.n_synthetic

@@ -10,7 +10,7 @@ from scipy.stats import wasserstein_distance
 
 from caveat.table import Table
 from caveat.utility import WeightedPair
-from caveat.utility.transport import transport
+from caveat.utility.stacked import transport
 
 
 def test_by_hand():

@@ -15,7 +15,7 @@ from tests.refusals import refused
 from caveat.table import Table
 from caveat.table.coding import LARGEST, SMALLEST
 from caveat.utility import WeightedPair, associations, variables
-from caveat.utility.associations import association_matrix, kendall_difference, pca_ks
+from caveat.utility.correlations import association_matrix, kendall_difference, pca_ks
 from caveat.utility.variables import univariate_error
 
 numbers = st.lists(st.integers(-20, 20), min_size=2, max_size=40)
@@ -149,13 +149,13 @@ def test_pieces_of_rows_give_the_same_associations_and_components(
 ) -> None:
     other = people.take(np.random.default_rng(3).integers(0, len(people), len(people)))
     whole = association_matrix(people), pca_ks(WeightedPair.of(people, other))
-    monkeypatch.setattr(import_module("caveat.utility.associations"), "PIECE", 37)
+    monkeypatch.setattr(import_module("caveat.utility.correlations"), "PIECE", 37)
     assert association_matrix(people) == pytest.approx(whole[0], abs=1e-13, nan_ok=True)
     assert pca_ks(WeightedPair.of(people, other)) == pytest.approx(whole[1], abs=2 / len(people))
     weights = np.linspace(0.5, 1.5, len(people))
     weighted = pca_ks(WeightedPair.of(people, other, weights))
     assert weighted != pytest.approx(whole[1], abs=1e-9)
-    monkeypatch.setattr(import_module("caveat.utility.associations"), "PIECE", len(people))
+    monkeypatch.setattr(import_module("caveat.utility.correlations"), "PIECE", len(people))
     again = pca_ks(WeightedPair.of(people, other, weights))
     assert again == pytest.approx(weighted, abs=2 / len(people))
 

@@ -16,10 +16,8 @@ from caveat.cli import app
 from caveat.table import Table, read, write
 from caveat.utility import MEASURES, EditRule, check_rules, compare
 from caveat.utility.analyses import compare_model
-from caveat.utility.measures import find_measure
-from caveat.utility.pair import WeightedPair
+from caveat.utility.pair import WeightedPair, effective_size, find_measure, redraw, split_weights
 from caveat.utility.propensity import expected_pmse, permutation_null, propensity
-from caveat.utility.weighting import effective_size, redraw, split_weights
 
 WEIGHTED, UNWEIGHTED = "against the weighted original", "against the unweighted original"
 

@@ -1,18 +1,24 @@
 """Attackers who know more than the release: the generator, the other records, a model."""
 
-from caveat.attack import measures
+from caveat.attack import figures
 from caveat.attack.attributes import Attributes, attributes
 from caveat.attack.explain import Explanation, explain
 from caveat.attack.groups import group_membership, group_posterior, group_privacy_loss
-from caveat.attack.membership import Membership, MembershipTest, membership, membership_test
+from caveat.attack.membership import (
+    Membership,
+    MembershipTest,
+    PrivacyLoss,
+    membership,
+    membership_test,
+    privacy_loss,
+)
 from caveat.attack.paired import PairedMembership, simulated_membership
 from caveat.attack.posterior import Posterior, posterior
-from caveat.attack.privacy_loss import PrivacyLoss, privacy_loss
 from caveat.attack.simulated import proper_posterior, simulated_posterior
-from caveat.attack.vulnerable import Vulnerable, vulnerable
+from caveat.attack.targets import Vulnerable, vulnerable
 from caveat.risk import register
 
-register(*measures.ENTRIES)
+register(*figures.ENTRIES)
 
 __all__ = [
     "Attributes",

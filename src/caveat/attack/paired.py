@@ -17,12 +17,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.attack.by_candidate import CALIBRATION
 from caveat.attack.membership import MembershipTest, chosen_records
-from caveat.attack.neighbourhood import Neighbourhood, Seen, log_densities
-from caveat.attack.scores import OURS, SCORES, STRUCTURE, Looks, log_odds
-from caveat.attack.structure import own_structures
-from caveat.attack.vulnerable import vulnerable
+from caveat.attack.scores import (
+    CALIBRATION,
+    OURS,
+    SCORES,
+    STRUCTURE,
+    Looks,
+    Neighbourhood,
+    Seen,
+    log_densities,
+    log_odds,
+    own_structures,
+)
+from caveat.attack.targets import vulnerable
 from caveat.attack.worlds import in_threads
 from caveat.errors import CaveatError
 from caveat.generators import Generator

@@ -1,45 +1,329 @@
-"""How sure someone can be who knows everything except this.
-
-The attacker knows the generator, all other records, and of one record everything but the unknown
-columns. For each candidate she refits the generator and computes the exact probability of the
-release; Bayes' theorem does the rest (Reiter, Wang and Zhang 2014).
-"""
+"""How sure someone can be who knows everything except this: candidates, priors and beliefs."""
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
 from caveat.attack.adjacent import with_rows
-from caveat.attack.candidates import candidates_of
-from caveat.attack.generator import Generator, known_to, releases_of
-from caveat.attack.priors import DEFAULT_PRIOR, Prior, prior_of
-from caveat.attack.summaries import place_of, posterior_summary
-from caveat.attack.worlds import Worlds
-from caveat.errors import CaveatError, CaveatWarning
+from caveat.attack.worlds import Generator, Worlds, known_to, releases_of
+from caveat.errors import CaveatError, CaveatWarning, hint
+from caveat.risk import key_cells
+from caveat.risk.scenario import DEFAULT_PRIOR, PRIORS, NamedPrior
 from caveat.showing import Summary, frame_of, on_page
 from caveat.synthesis import Plan
 from caveat.synthesis.model import written
-from caveat.table import Table
+from caveat.table import Column, Table
 
-__all__ = [
-    "Posterior",
-    "bayes",
-    "check_exact",
-    "check_record",
-    "drawn_columns",
-    "known_part",
-    "posterior",
-    "remarks_on",
-    "unknown_columns",
-]
+if TYPE_CHECKING:
+    from caveat.attack.attributes import Attributes
+
+
+MOST_CANDIDATES = 1_000
+"""Up to this many combinations of levels are all considered."""
+
+
+def candidates_of(
+    worlds: Worlds, record: int, unknown: Sequence[str], given: Any = None
+) -> tuple[Worlds, Table, int, tuple[str, ...]]:
+    """Return the worlds on a common dictionary, the candidates, the place of the truth, and notes.
+
+    Candidates are the given rows; or all combinations of the levels that the original and the
+    release have, when there are no more than `MOST_CANDIDATES`; or the combinations that occur in
+    one of the two, the most frequent first, up to that number. The truth is always among them.
+    """
+    if given is not None:
+        table = _without_rare(worlds, Table.from_frame(given))
+        if set(table.names) != set(unknown):
+            raise CaveatError(
+                "the candidates have not exactly the unknown columns",
+                where="candidates",
+                do=f"give the columns {', '.join(unknown)}",
+                code="attack.candidate.mismatch",
+            )
+        worlds, columns = worlds.with_values({name: table[name] for name in unknown})
+        rows = Table(columns)
+        if len(np.unique(_cells(rows)[0])) < rows.n_rows:
+            raise CaveatError(
+                "a candidate is given twice",
+                where="candidates",
+                do="give it once",
+                code="attack.candidate.duplicate",
+            )
+        return worlds, rows, _position_of(worlds, record, rows), ()
+    worlds = with_released_levels(worlds, unknown)
+    dictionary = {name: worlds.original[name] for name in unknown}
+    size = math.prod(column.n_levels for column in dictionary.values())
+    if size <= MOST_CANDIDATES:
+        rows = _all_combinations(dictionary)
+        return worlds, rows, _position_of(worlds, record, rows), ()
+    rows = _observed(worlds, record, unknown)
+    note = (
+        f"{rows.n_rows:,} of {size:,} combinations of the unknown columns are considered: those "
+        "that occur in the original or in the release, most frequent first; probabilities are "
+        "conditional on these"
+    )
+    warnings.warn(note, CaveatWarning, stacklevel=3)
+    return worlds, rows, _position_of(worlds, record, rows), (note,)
+
+
+def _without_rare(worlds: Worlds, given: Table) -> Table:
+    """Return candidates as the generator sees them: those that it cannot tell apart are one."""
+    pooled = worlds.plan.pooled(given)
+    if pooled is given:
+        return given
+    return pooled.take(np.sort(np.unique(_cells(pooled)[0], return_index=True)[1]))
+
+
+def with_released_levels(worlds: Worlds, unknown: Sequence[str]) -> Worlds:
+    """Return the worlds on dictionaries that also hold what the releases have in some columns."""
+    for release in worlds.releases:
+        values = {name: release[name] for name in unknown if name in release}
+        worlds, _ = worlds.with_values(values)
+    return worlds
+
+
+def _all_combinations(dictionary: dict[str, Column]) -> Table:
+    sizes = [column.n_levels for column in dictionary.values()]
+    grid = np.indices(sizes).reshape(len(sizes), -1)
+    return Table({n: c.with_codes(codes) for (n, c), codes in zip(dictionary.items(), grid,
+                                                                  strict=True)})  # fmt: skip
+
+
+def _observed(worlds: Worlds, record: int, unknown: Sequence[str]) -> Table:
+    """Return the truth and the most frequent combinations of original and release."""
+    parts = [worlds.original.select(unknown)]
+    for release in worlds.releases:
+        if all(name in release for name in unknown):
+            _, columns = worlds.with_values({name: release[name] for name in unknown})
+            parts.append(Table(columns))
+    stacked = Table(
+        {
+            name: parts[0][name].with_codes(np.concatenate([part[name].codes for part in parts]))
+            for name in unknown
+        }
+    )
+    cells, n_cells = _cells(stacked)
+    first = np.full(n_cells, -1)
+    first[cells[::-1]] = np.arange(len(cells))[::-1]
+    counts = np.bincount(cells, minlength=n_cells)
+    counts[cells[record]] = len(cells) + 1  # the truth is never left out
+    chosen = np.argsort(-counts, kind="stable")[:MOST_CANDIDATES]
+    return stacked.take(np.sort(first[chosen]))
+
+
+def _cells(rows: Table) -> tuple[Any, int]:
+    (cells,), n = key_cells(
+        [[column.codes for column in rows.columns.values()]],
+        [column.n_levels for column in rows.columns.values()],
+    )
+    return cells, n
+
+
+def _position_of(worlds: Worlds, record: int, candidates: Table) -> int:
+    """Return which candidate the record really has."""
+    same = np.ones(candidates.n_rows, dtype=bool)
+    for name in candidates:
+        same &= candidates[name].codes == worlds.original[name].codes[record]
+    if not same.any():
+        raise CaveatError(
+            "the true values of the record are not among the candidates",
+            where=f"row {record + 1}",
+            do="add them, or leave the candidates out",
+            code="attack.candidate.absent",
+        )
+    return int(np.argmax(same))
+
+
+# -------------------------------------------------------------------------------------------------
+# What the attacker believes about the unknown values before she sees the release.
+
+
+Prior = NamedPrior | Sequence[float] | NDArray[np.float64]
+
+PSEUDO_RECORDS = 1.0
+"""Records spread over the candidates, so that no prior excludes a world outright."""
+
+
+def prior_of(prior: Prior, others: Table, known: Table, candidates: Table) -> NDArray[np.float64]:
+    """Return the prior probability of each candidate.
+
+    Parameters
+    ----------
+    prior
+        "uniform"; "marginal": how often a candidate occurs among the other records; "conditional":
+        the same among those that agree with the record in all known columns, with one more record
+        that has the marginal distribution; or one number per candidate.
+    others
+        The other records, with all columns.
+    known
+        The record's known columns, one row; no columns when nothing is known.
+    candidates
+        The candidates, on the dictionaries of the others.
+    """
+    n = candidates.n_rows
+    if not isinstance(prior, str):
+        return _given(prior, n)
+    if prior == "uniform":
+        return np.full(n, 1 / n)
+    named_prior(prior)
+    cells = _cells_priors(others.select(candidates.names), candidates)
+    marginal = (np.bincount(cells, minlength=n + 1)[:n] + PSEUDO_RECORDS / n) / (
+        (cells < n).sum() + PSEUDO_RECORDS
+    )
+    if prior == "marginal" or not known.names:
+        return np.asarray(marginal)
+    alike = np.ones(others.n_rows, dtype=bool)
+    for name in known:
+        alike &= others[name].codes == known[name].codes[0]
+    counts = np.bincount(cells[alike], minlength=n + 1)[:n]
+    return np.asarray((counts + PSEUDO_RECORDS * marginal) / (counts.sum() + PSEUDO_RECORDS))
+
+
+def named_prior(name: str) -> NamedPrior:
+    """Return the prior of this name, or say which there are."""
+    for known in PRIORS:
+        if known == name:
+            return known
+    raise CaveatError(
+        f"there is no prior {name!r}",
+        where="prior",
+        do=hint(name, PRIORS),
+        code="attack.prior.unknown",
+    )
+
+
+def _cells_priors(rows: Table, candidates: Table) -> NDArray[np.int64]:
+    """Return the candidate that each row equals, or the number of candidates if none."""
+    tables = [[table[name].codes for name in candidates] for table in (candidates, rows)]
+    (ours, theirs), n_cells = key_cells(tables, [candidates[name].n_levels for name in candidates])
+    place = np.full(n_cells, candidates.n_rows, dtype=np.int64)
+    place[ours] = np.arange(candidates.n_rows)
+    return np.asarray(place[theirs])
+
+
+def _given(prior: Sequence[float] | NDArray[np.float64], n: int) -> NDArray[np.float64]:
+    numbers = np.asarray(prior, dtype=np.float64)
+    if numbers.shape != (n,):
+        raise CaveatError(
+            f"the prior has not one number for each of {n:,} candidates",
+            code="attack.prior.mismatch",
+        )
+    if not (np.isfinite(numbers).all() and (numbers >= 0).all() and numbers.sum() > 0):
+        raise CaveatError(
+            "the prior has a number that is no probability",
+            do="give shares from 0",
+            code="attack.prior.range",
+        )
+    return np.asarray(numbers / numbers.sum())
+
+
+# -------------------------------------------------------------------------------------------------
+# What a notebook shows of an attack: how sure the attacker is, and of nobody in particular.
+
+
+SURE = 0.9
+"""From this posterior probability on a record can count as disclosed."""
+RISE, FACTOR = 0.1, 2.0
+"""It counts if the release raised the probability by so much, or to so many times what it was."""
+_NEARLY = 1e-9  # 1 - 0.9 is less than 0.1 in binary
+Floats = NDArray[np.float64]
+
+
+def rose(before: Floats, after: Floats) -> NDArray[np.bool_]:
+    """Return for each probability whether the release raised it by much.
+
+    Examples
+    --------
+    >>> rose(np.array([0.885, 0.9, 0.01, 1.0]), np.array([0.905, 1.0, 0.02, 1.0])).tolist()
+    [False, True, True, False]
+    """
+    by_points = after >= before + RISE - _NEARLY
+    return np.asarray(by_points | ((after >= FACTOR * before) & (after > 0)))
+
+
+def disclosed(before: Floats, after: Floats, limit: float = SURE) -> NDArray[np.bool_]:
+    """Return for each probability of a truth whether it is large, and because of the release.
+
+    Parameters
+    ----------
+    before, after
+        The probabilities before the release and after it.
+    limit
+        From this probability on it is a disclosure.
+
+    Examples
+    --------
+    >>> disclosed(np.array([0.885, 0.5, 0.1]), np.array([0.905, 0.95, 0.4])).tolist()
+    [False, True, False]
+    """
+    return (after >= limit) & rose(before, after)
+
+
+def place_of(p: NDArray[np.float64], truth: int) -> int:
+    """Return the place of the truth among the guesses, 1 for the most probable one."""
+    return 1 + int((p > p[truth]).sum())
+
+
+def posterior_summary(found: Posterior) -> Summary:
+    """Return what is shown of the attack on one record."""
+    before, after = float(found.prior[found.truth]), found.probability
+    rows = [
+        ("how sure she is of the true values", before, after),
+        ("bits that are left to learn", found.prior_entropy, found.entropy),
+        ("the truth is her guess number", place_of(found.prior, found.truth), found.rank),
+    ]
+    how = "exact" if found.exact else "simulated"
+    title = f"Posterior of record {found.record}, {how}: {before:.1%} before, {after:.1%} after"
+    header = (f"{len(found.prior):,} candidates", "before the release", "after")
+    return Summary(title, header, rows, found.notes)
+
+
+def membership_summary(after: NDArray[np.float64], unit: str) -> Summary:
+    """Return what is shown of the probabilities of membership that were 0.5 before."""
+    known = after[~np.isnan(after)]
+    sure, n = int((known >= SURE).sum()), len(known)
+    rows = [
+        (f"{unit}s whose membership she knows almost surely (≥ {SURE:.0%})", sure),
+        (f"as a share of the {unit}s", sure / max(n, 1)),
+        ("median probability", float(np.median(known)) if n else None),
+        ("largest probability", float(known.max()) if n else None),
+    ]
+    title = f"Membership of {len(after):,} {unit}s: {sure:,} known almost surely"
+    return Summary(title, ("an attacker who gave each 0.5 before", ""), rows)
+
+
+def attributes_summary(found: Attributes) -> Summary:
+    """Return what is shown of the attack on one column of many records."""
+    before, after = found.prior_probability, found.probability
+    rows = [
+        (f"a probability of {SURE:.0%} or more", _share(before >= SURE), _share(after >= SURE)),
+        ("of these, because of the release", 0.0, _share(disclosed(before, after))),
+        ("the only best guess is true", _share(found.prior_correct), _share(found.correct)),
+        ("mean probability of the true value", _share(before), _share(after)),
+    ]
+    title = f"Attributes of {len(after):,} {found.unit}s: {rows[1][2]:.1%} known because of it"
+    return Summary(title, (f"share of the {found.unit}s", "before the release", "after"), rows)
+
+
+def _share(each: NDArray[np.generic]) -> float:
+    return float(each.mean()) if len(each) else 0.0
+
+
+# -------------------------------------------------------------------------------------------------
+# How sure someone can be who knows everything except this.
+#
+# The attacker knows the generator, all other records, and of one record everything but the
+# unknown columns. For each candidate she refits the generator and computes the exact probability
+# of the release; Bayes' theorem does the rest (Reiter, Wang and Zhang 2014).
 
 
 @dataclass(frozen=True, eq=False)

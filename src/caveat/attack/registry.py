@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from caveat.attack.by_simulation import ATTACK as SIMULATED
-from caveat.attack.entry import Attack, Attacker, Finding
 from caveat.attack.figures import ATTACK as STRONG
-from caveat.attack.ordinary.classifiers import ATTACK as PREDICTION
+from caveat.attack.figures import Attack, Attacker, Finding
 from caveat.attack.ordinary.density import ATTACK as MEMBERSHIP
 from caveat.attack.ordinary.distances import ATTACK as DISTANCES
-from caveat.attack.ordinary.inference import ATTACK as INFERENCE
-from caveat.attack.ordinary.linkability import ATTACK as LINKABILITY
 from caveat.attack.ordinary.outliers import ATTACK as OUTLIERS
-from caveat.attack.ordinary.singling_out import ATTACK as SINGLING_OUT
+from caveat.attack.ordinary.predicting import ATTACK as PREDICTION
+from caveat.attack.ordinary.three_risks import ATTACK as LINKABILITY
+from caveat.attack.ordinary.three_risks import INFERENCE_ATTACK as INFERENCE
+from caveat.attack.ordinary.three_risks import SINGLING_OUT_ATTACK as SINGLING_OUT
+from caveat.attack.strong import ATTACK as SIMULATED
 from caveat.errors import CaveatError
 from caveat.notes import Note
 from caveat.registry import Registry

@@ -16,29 +16,31 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from caveat.attack.by_candidate import (
-    around_candidates,
-    candidate_likelihood,
-    count_likelihood,
-    structure_likelihood,
-)
-from caveat.attack.candidates import candidates_of
-from caveat.attack.generator import Generator, known_to, releases_of
 from caveat.attack.posterior import (
     Posterior,
+    Prior,
     bayes,
+    candidates_of,
     check_record,
     known_part,
+    prior_of,
     remarks_on,
     unknown_columns,
 )
-from caveat.attack.priors import DEFAULT_PRIOR, Prior, prior_of
-from caveat.attack.structure import OwnStructure, need_structure
-from caveat.attack.worlds import Worlds, in_threads
+from caveat.attack.scores import (
+    OwnStructure,
+    around_candidates,
+    candidate_likelihood,
+    count_likelihood,
+    need_structure,
+    structure_likelihood,
+)
+from caveat.attack.worlds import Generator, Worlds, in_threads, known_to, releases_of
 from caveat.errors import CaveatError
 from caveat.generators import Generator as AnyGenerator
 from caveat.generators.registry import seed_by_seed
 from caveat.risk import key_cells
+from caveat.risk.scenario import DEFAULT_PRIOR
 from caveat.synthesis import make_plan
 from caveat.table import Table
 from caveat.table.align import recode_to

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat import __version__, evidence
-from caveat.attack.by_simulation import JUDGED
+from caveat.attack.strong import JUDGED
 from caveat.cluster import Workers, workers_of
 from caveat.cluster.workers import Kept
 from caveat.documents import Shape, path_below

@@ -22,7 +22,7 @@ from caveat.registry import is_extended
 from caveat.table.drafts import check_outputs
 
 if TYPE_CHECKING:
-    from caveat.attack.entry import Attack, Option
+    from caveat.attack.figures import Attack, Option
 
 __all__ = ["attack_app", "form_of", "known_attacks"]
 

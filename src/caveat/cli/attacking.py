@@ -14,11 +14,10 @@ from typing import Any, Literal
 import numpy as np
 from rich.table import Table as Sheet
 
-from caveat.attack.entry import Attack, Finding
-from caveat.attack.figures import check_aim
-from caveat.attack.generator import plan_of
+from caveat.attack.figures import Attack, Finding, check_aim
 from caveat.attack.paired import fits_needed
 from caveat.attack.registry import run_attack
+from caveat.attack.worlds import plan_of
 from caveat.cli import console
 from caveat.cli.reading import Reader
 from caveat.errors import CaveatError, CaveatWarning

@@ -233,7 +233,7 @@ def _blind_spots(blind: list[tuple[str, str]]) -> Grid:
 
 
 def _print(found: Audit) -> None:
-    from caveat.risk.render import heading, sections, warning_lines
+    from caveat.risk.result import heading, sections, warning_lines
 
     for difference in found.differences:
         if not difference.is_alarm:

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from caveat.protect import Protected
     from caveat.spec.tables_spec import SafepubSpec
     from caveat.table.coordinates import Floats
-    from caveat.utility.patterns import ZoneShares
-    from caveat.utility.places import Population, Zones
+    from caveat.utility.places import Population, Zones, ZoneShares
 
 
 def safepub(

@@ -4,12 +4,27 @@ Every search gives what comparing all with all gives, without a matrix of all di
 columns of a table become numbers, codes or vectors is decided by those who ask.
 """
 
-from caveat.nearest.euclid import Vectors, euclid_nearest
-from caveat.nearest.gower import Mixed, gower_nearest, gower_smallest
-from caveat.nearest.hamming import cell_pools, nearest_pools
-from caveat.nearest.smallest import jaccard_smallest, tree_smallest
-from caveat.nearest.ties import TIE, Codes, Floats, Ints, Nearest, in_blocks
-from caveat.nearest.within import Split, within
+from caveat.nearest.cells import (
+    Mixed,
+    Split,
+    cell_pools,
+    gower_nearest,
+    gower_smallest,
+    nearest_pools,
+    within,
+)
+from caveat.nearest.vectors import (
+    TIE,
+    Codes,
+    Floats,
+    Ints,
+    Nearest,
+    Vectors,
+    euclid_nearest,
+    in_blocks,
+    jaccard_smallest,
+    tree_smallest,
+)
 
 __all__ = [
     "TIE",

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
 from caveat.notes import Z95
-from caveat.risk.measurement import Measurement
+from caveat.risk.isolation import naive_targets, table_risk, tcap_ratio
+from caveat.risk.measure import Measurement
 from caveat.risk.pair import ScenarioPair, pair
 from caveat.risk.scenario import Scenario
-from caveat.risk.tables import naive_targets, table_risk, tcap_ratio
 from caveat.showing import without_values
 from caveat.table import Table
 from caveat.table.align import common_levels

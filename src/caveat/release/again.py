@@ -19,14 +19,8 @@ from zipfile import BadZipFile
 import numpy as np
 
 from caveat import evidence
-from caveat.attack.explain import explain
-from caveat.attack.generator import is_promised
-from caveat.attack.guarded import is_guarded
-from caveat.attack.posterior import drawn_columns
-from caveat.attack.priors import DEFAULT_PRIOR
-from caveat.attack.strong import BEFORE
-from caveat.attack.summaries import SURE, disclosed
-from caveat.attack.together import (
+from caveat.attack.adjacent import is_guarded
+from caveat.attack.attributes import (
     Floats,
     Said,
     Told,
@@ -37,8 +31,11 @@ from caveat.attack.together import (
     told_of,
     told_of_members,
 )
-from caveat.attack.what_if import other_ways, what_if
-from caveat.attack.work import STANDARD, allot, work_of
+from caveat.attack.explain import explain, other_ways, what_if
+from caveat.attack.posterior import SURE, disclosed, drawn_columns
+from caveat.attack.strong import BEFORE
+from caveat.attack.targets import STANDARD, allot, work_of
+from caveat.attack.worlds import is_promised
 from caveat.documents import path_below
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.evidence.file import EVIDENCE
@@ -47,6 +44,7 @@ from caveat.release.collect import not_exact
 from caveat.release.content import described_file
 from caveat.release.folder import sha256_of
 from caveat.release.material import Material, planned_whole, synthesise
+from caveat.risk.scenario import DEFAULT_PRIOR
 from caveat.seeds import ReleaseKey, Stream, child_seed, rng_of
 from caveat.showing import without_values
 from caveat.spec.spec import ReleaseSpec

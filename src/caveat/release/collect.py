@@ -20,7 +20,7 @@ from caveat.notes import Note
 from caveat.protect.record import Step
 from caveat.release.material import Material
 from caveat.risk import MEASURES as RISKS
-from caveat.risk.measurement import Measurement, Rise, undefined
+from caveat.risk.measure import Measurement, Rise, undefined
 from caveat.spec.limits import Limit
 from caveat.stopping import Progress
 from caveat.table import Table

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from caveat.attack.entry import Attack
+from caveat.attack.figures import Attack
 from caveat.attack.membership import membership, promised_tests
 from caveat.attack.registry import ATTACKS, run_attack
 from caveat.errors import CaveatError

@@ -11,14 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.attack import Attributes, Membership, attributes, membership
-from caveat.attack.by_simulation import ATTACK, findings_of, is_judged
+from caveat.attack.adjacent import is_guarded
+from caveat.attack.figures import gain_of, members_of, share_of, worst_of
 from caveat.attack.groups import group_membership, group_posterior
-from caveat.attack.guarded import is_guarded
-from caveat.attack.measures import gain_of, members_of, share_of, worst_of
 from caveat.attack.paired import simulated_membership
 from caveat.attack.posterior import drawn_columns
-from caveat.attack.strong import BEFORE, StrongAttacker, attack_release
-from caveat.attack.work import LEAST, STANDARD, Bound, allot, group_work, work_of
+from caveat.attack.strong import (
+    ATTACK,
+    BEFORE,
+    StrongAttacker,
+    attack_release,
+    findings_of,
+    is_judged,
+)
+from caveat.attack.targets import LEAST, STANDARD, Bound, allot, group_work, work_of
 from caveat.attack.worlds import affected_columns
 from caveat.cluster import running_on
 from caveat.errors import CaveatError
@@ -39,7 +45,7 @@ from caveat.release.collect import (
 )
 from caveat.release.content import proven_records
 from caveat.release.material import Material
-from caveat.risk.measurement import Measurement
+from caveat.risk.measure import Measurement
 from caveat.seeds import Stream, child_seed
 from caveat.showing import without_values
 from caveat.spec.scenarios import ScenarioSpec

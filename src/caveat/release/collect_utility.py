@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from caveat.attack.posterior import drawn_columns
-from caveat.attack.work import PER_SECOND, STANDARD, Bound, allot, work_of
+from caveat.attack.targets import PER_SECOND, STANDARD, Bound, allot, work_of
 from caveat.errors import CaveatError
 from caveat.generators import Setting
 from caveat.notes import Z95, Note
@@ -29,9 +29,9 @@ from caveat.tuning.bench import Point, Workbench, measure_settings
 from caveat.tuning.tune import RiskUtilityMap, risk_utility_map
 from caveat.utility import BEST, MEASURES, Utility, WeightedPair, check_rules, compare_pairs
 from caveat.utility.analyses import ModelComparison
-from caveat.utility.bars import bars_of
-from caveat.utility.entries.associations import correlations_of
-from caveat.utility.reference_pairs import RESAMPLES
+from caveat.utility.compare import RESAMPLES
+from caveat.utility.entries.tables import correlations_of
+from caveat.utility.pair import weights_apart
 from caveat.utility.regressions import agreement, automatic_models
 from caveat.utility.structure import (
     compositions,
@@ -43,7 +43,7 @@ from caveat.utility.structure import (
     size_shares,
     within_groups,
 )
-from caveat.utility.weighting import weights_apart
+from caveat.utility.variables import bars_of
 
 MOST_MEMBERS = 12  # groups with more are counted together
 

@@ -31,7 +31,7 @@ from caveat.table.files import read_into
 from caveat.table.grouping import Groups, group_pairs
 from caveat.table.identifying import level_texts
 from caveat.table.linked import Joined, Linked, draw_groups, members_of
-from caveat.utility.grouping import PairGroups
+from caveat.utility.pair import PairGroups
 
 WHOLE = Note(
     "whole-groups",

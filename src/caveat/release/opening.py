@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from caveat.attack.entry import Attacker
+from caveat.attack.figures import Attacker
 from caveat.documents import path_below
 from caveat.errors import CaveatError
 from caveat.evidence import FEWEST

@@ -14,7 +14,7 @@ import numpy as np
 
 from caveat import evidence
 from caveat.attack.paired import fits_needed
-from caveat.attack.work import PER_SECOND, QUICK, STANDARD
+from caveat.attack.targets import PER_SECOND, QUICK, STANDARD
 from caveat.cluster import Workers, running_on, workers_of
 from caveat.cluster.scheduler import work_folder
 from caveat.errors import CaveatError, CaveatWarning

@@ -66,8 +66,7 @@ from caveat.table.identifying import Judgement, Origin, Output, joined, judge
 from caveat.table.linked import Linked, without_keys
 from caveat.table.source import file_of, name_of
 from caveat.utility import MEASURES, compare_pairs
-from caveat.utility.grouping import groups_of_children
-from caveat.utility.weighting import weights_apart
+from caveat.utility.pair import groups_of_children, weights_apart
 
 
 def described_tables(

@@ -1,36 +1,34 @@
 """Measures of disclosure that need only the two tables and a scenario."""
 
-from caveat.risk import (
-    attribute,
-    cap,
-    cap_unmatched,
-    gtcap,
-    identity,
-    isolation,
-    matching,
-    rows,
-    tables,
-)
-from caveat.risk.audit import audit, audit_pairs
-from caveat.risk.disclosure import Disclosure, disclosure, disclosure_of_codes
+from caveat.risk import cap, identity, isolation
+from caveat.risk.auditing import audit, audit_pairs
 from caveat.risk.isolation import Chance, isolation_chances
-from caveat.risk.measure import MEASURES, Measure, Property, register
-from caveat.risk.measurement import Measurement, beyond_control, rate, undefined, wilson
-from caveat.risk.pair import ScenarioPair, pair
+from caveat.risk.measure import (
+    MEASURES,
+    Measure,
+    Measurement,
+    Property,
+    beyond_control,
+    rate,
+    register,
+    undefined,
+    wilson,
+)
+from caveat.risk.pair import Disclosure, ScenarioPair, disclosure, disclosure_of_codes, pair
 from caveat.risk.result import Audit
 from caveat.risk.scenario import Scenario
 from caveat.table.cells import Joint, cross, key_cells
 
 ENTRIES: tuple[Measure, ...] = (
     *identity.ENTRIES,
-    *attribute.ENTRIES,
+    *identity.ATTRIBUTE_ENTRIES,
     *cap.ENTRIES,
-    *cap_unmatched.ENTRIES,
-    *gtcap.ENTRIES,
-    *matching.ENTRIES,
+    *cap.CAP_UNMATCHED_ENTRIES,
+    *cap.GTCAP_ENTRIES,
+    *identity.MATCHING_ENTRIES,
     *isolation.ENTRIES,
-    *tables.ENTRIES,
-    *rows.ENTRIES,
+    *isolation.TABLES_ENTRIES,
+    *isolation.ROWS_ENTRIES,
 )
 register(*ENTRIES, built_in=True)
 

@@ -23,8 +23,8 @@ from caveat.table import Table
 from caveat.table.grouping import found_groups
 from caveat.table.linked import Joined, Linked, joined_of, number_of
 from caveat.utility.analyses import check_model
-from caveat.utility.edits import EditRule, check_rule
 from caveat.utility.pair import WeightedPair
+from caveat.utility.structure import EditRule, check_rule
 
 if TYPE_CHECKING:
     from caveat.spec.spec import ReleaseSpec

@@ -6,12 +6,12 @@ from collections.abc import Collection
 from dataclasses import fields, replace
 from typing import Any, Literal
 
-from caveat.attack.entry import Attacker, Option
+from caveat.attack.figures import Attacker, Option
 from caveat.attack.paired import LEAST_SIMULATIONS, RECORDS, SIMULATIONS
-from caveat.attack.priors import DEFAULT_PRIOR, PRIORS
 from caveat.attack.registry import ATTACKS, attacks_of
 from caveat.protect.pipeline import PROTECTIONS, arguments_of
 from caveat.risk import MEASURES
+from caveat.risk.scenario import DEFAULT_PRIOR, PRIORS
 from caveat.spec._kinds import (
     Choice,
     Either,

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Literal
 
-from caveat.attack.measures import ENTRIES
-from caveat.attack.priors import DEFAULT_PRIOR, Prior
+from caveat.attack.figures import ENTRIES
+from caveat.attack.posterior import Prior
 from caveat.errors import CaveatError
 from caveat.notes import Unit, printed
 from caveat.risk import MEASURES as RISKS
+from caveat.risk.scenario import DEFAULT_PRIOR
 from caveat.table import Table
 from caveat.utility import MEASURES as UTILITIES
 from caveat.utility.analyses import check_model
@@ -79,7 +80,7 @@ class Limit:
             The value.
         rise
             By how much it exceeds the control or the baseline; see
-            :attr:`caveat.risk.measurement.Rise.shown`.
+            :attr:`caveat.risk.measure.Rise.shown`.
         """
         if value is None or (rise is None and self.above < math.inf):
             return math.inf

@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from caveat.attack.entry import Attack
+from caveat.attack.figures import Attack
 from caveat.attack.paired import RECORDS, SIMULATIONS
-from caveat.attack.priors import DEFAULT_PRIOR, NamedPrior
 from caveat.attack.registry import attacks_of
 from caveat.errors import hint
 from caveat.expressions import Expression
 from caveat.generators import Setting, settings_of
 from caveat.risk import MEASURES as RISKS
 from caveat.risk import Scenario
+from caveat.risk.scenario import DEFAULT_PRIOR, NamedPrior
 from caveat.spec._kinds import Entry, Many, frozen
 from caveat.spec.document import Document
 from caveat.spec.entries import (
@@ -30,7 +30,7 @@ from caveat.spec.entries import (
 from caveat.spec.limits import STRONG_MEASURES, STRONGEST, Limit, check_comparable, read_limits
 from caveat.utility import MEASURES as UTILITIES
 from caveat.utility.analyses import read_model
-from caveat.utility.edits import EditRule
+from caveat.utility.structure import EditRule
 
 OF_GROUPS = ("limit", "denominator", "population")
 """Circumstances that are about no single column, and so can be those of a group."""

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.svm import SVC
 
-from caveat.attack.ordinary.classifiers import CLASSIFIERS, accuracies
-from caveat.attack.ordinary.encoding import dense, prepare
+from caveat.attack.ordinary.common import dense, prepare
+from caveat.attack.ordinary.predicting import CLASSIFIERS, accuracies
 from caveat.errors import CaveatError
 from caveat.generators import generator_of
 from caveat.notes import printed as in_print

@@ -13,8 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from caveat.attack import posterior
-from caveat.attack.generator import plan_of
-from caveat.attack.worlds import Worlds, draw_release
+from caveat.attack.worlds import Worlds, draw_release, plan_of
 from caveat.datasets import buyer_beware
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.notes import printed as in_print

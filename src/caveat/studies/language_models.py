@@ -20,7 +20,7 @@ from sklearn.metrics import f1_score, r2_score
 from sklearn.tree import DecisionTreeClassifier
 
 from caveat.attack.ordinary import epsilon_identifiability
-from caveat.attack.ordinary.shared_neighbours import shared_neighbour_identifiability
+from caveat.attack.ordinary.distances import shared_neighbour_identifiability
 from caveat.errors import CaveatWarning
 from caveat.protect.levels import epsilon0, pram, pram_matrix
 from caveat.seeds import child_seed, rng_of
@@ -28,7 +28,7 @@ from caveat.studies.study import Grid, Number, Output, Study, StudyResult
 from caveat.synthesis import Synthesizer
 from caveat.table import Table, read
 from caveat.utility.pair import WeightedPair
-from caveat.utility.transport import transport
+from caveat.utility.stacked import transport
 
 Floats = NDArray[np.float64]
 

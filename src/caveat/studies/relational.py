@@ -22,9 +22,8 @@ from caveat.synthesis.replacing import FreshKeys
 from caveat.table import Column, Kind, Table, read
 from caveat.table.linked import Link, Linked
 from caveat.utility.analyses import Coefficients
-from caveat.utility.edits import EditRule, RuleResult, check_rules
 from caveat.utility.pair import WeightedPair
-from caveat.utility.structure import Composition, count_groups
+from caveat.utility.structure import Composition, EditRule, RuleResult, check_rules, count_groups
 
 Floats = NDArray[np.float64]
 

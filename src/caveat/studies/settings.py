@@ -26,7 +26,7 @@ from caveat.table import ColumnSchema, Schema, Table, align, read
 from caveat.table.coordinates import Floats, points_of
 from caveat.tuning import Point, Question, Setting, risk_utility_map
 from caveat.utility import compare
-from caveat.utility.patterns import NearestNeighbours, expected_distance, nearest_neighbours
+from caveat.utility.places import NearestNeighbours, expected_distance, nearest_neighbours
 
 LEAVES = (1, 5, 10, 20, 50, 100, 200)
 # Share of synthetic combinations of keys that nobody has, repU and DiSCO, in per cent, by leaf.

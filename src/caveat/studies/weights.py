@@ -17,7 +17,7 @@ from caveat.errors import CaveatError
 from caveat.seeds import rng_of
 from caveat.studies.study import Grid, Number, Output, Study, StudyResult
 from caveat.synthesis import Synthesizer
-from caveat.utility.combining import combine
+from caveat.utility.analyses import combine
 
 Floats = NDArray[np.float64]
 

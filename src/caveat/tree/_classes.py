@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from caveat.compiling import inner, part, trailing_zeros
-from caveat.compiling.lanes import LANES, in_lanes, take_out
+from caveat.compiling.intrinsics import LANES, in_lanes, take_out
 from caveat.tree._subsets import (
     MARGIN,
     TIE,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.compiling import inner, kernel, part, unowned
-from caveat.compiling.lanes import LANES, in_lanes
+from caveat.compiling.intrinsics import LANES, in_lanes
 from caveat.tree._classes import (
     CELLS_PER_ROW,
     FEWEST_CELLS,

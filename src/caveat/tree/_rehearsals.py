@@ -1,7 +1,7 @@
 """What a second process calls so that the kernels of the trees are compiled in it.
 
 Two kinds of trees, for numbers and for classes, are grown by kernels of their own: while one kind
-is compiled here the other is there, see :mod:`caveat.compiling.background`.
+is compiled here the other is there, see :mod:`caveat.compiling.kernels`.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from caveat.compiling import inner, trailing_zeros
-from caveat.compiling.lanes import (
+from caveat.compiling.intrinsics import (
     LANES,
     add_product,
     add_squares,

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from caveat.compiling import inner, kernel
-from caveat.compiling.lanes import in_lanes
+from caveat.compiling.intrinsics import in_lanes
 from caveat.tree._numbers import best_of_numbers
 from caveat.tree._subsets import MOST, SPARE, best_of_profiles, best_subset
 

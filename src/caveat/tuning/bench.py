@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 
 from caveat.attack import Attributes, attributes, membership, vulnerable
-from caveat.attack.guarded import is_guarded
-from caveat.attack.measures import gain_of, share_of, worst_of
-from caveat.attack.measures import members_of as number_of_members
+from caveat.attack.adjacent import is_guarded
+from caveat.attack.figures import gain_of, share_of, worst_of
+from caveat.attack.figures import members_of as number_of_members
 from caveat.attack.posterior import drawn_columns
 from caveat.attack.strong import BEFORE, StrongAttacker, attack_release
 from caveat.cluster import Workers, workers_now
@@ -29,7 +29,7 @@ from caveat.notes import Note
 from caveat.protect.record import Step
 from caveat.risk import MEASURES as RISKS
 from caveat.risk import audit_pairs
-from caveat.risk.measurement import Measurement
+from caveat.risk.measure import Measurement
 from caveat.seeds import Stream, child_seed
 from caveat.spec.limits import STRONGEST, Limit, Question, kind_of
 from caveat.synthesis.linked.model import GroupPlan
@@ -39,8 +39,7 @@ from caveat.table.code_files import open_code_files, write_code_files
 from caveat.table.identifying import judge
 from caveat.table.linked import members_of
 from caveat.utility import BEST, compare_pairs
-from caveat.utility.grouping import PairGroups
-from caveat.utility.weighting import weights_apart
+from caveat.utility.pair import PairGroups, weights_apart
 
 SUMMED = {"strongShare": share_of, "strongWorst": worst_of, "strongGain": gain_of}
 

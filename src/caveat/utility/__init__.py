@@ -1,15 +1,25 @@
 """Utility: what an analyst can still do with the synthetic data."""
 
 from caveat.utility import entries
-from caveat.utility.analyses import Coefficients, ModelComparison, compare_model, overlap
-from caveat.utility.associations import Associations, associations
-from caveat.utility.combining import RULES, Combined, combine
-from caveat.utility.compare import compare, compare_linked, compare_pairs
-from caveat.utility.counts import count_statistics
-from caveat.utility.detection import Detection, detection
-from caveat.utility.edits import EditRule, RuleResult, check_rules
-from caveat.utility.measures import BEST, MEASURES, find_measure, register
-from caveat.utility.pair import WeightedPair
+from caveat.utility.analyses import (
+    RULES,
+    Coefficients,
+    Combined,
+    ModelComparison,
+    combine,
+    compare_model,
+    overlap,
+)
+from caveat.utility.compare import (
+    References,
+    Result,
+    Utility,
+    compare,
+    compare_linked,
+    compare_pairs,
+)
+from caveat.utility.correlations import Associations, associations
+from caveat.utility.pair import BEST, MEASURES, WeightedPair, find_measure, register
 from caveat.utility.propensity import (
     Null,
     Propensity,
@@ -18,10 +28,25 @@ from caveat.utility.propensity import (
     permutation_null,
     propensity,
 )
-from caveat.utility.result import References, Result, Utility
-from caveat.utility.structure import Composition, count_groups, within_groups
-from caveat.utility.tables import CrossTable, Histogram, Tables, all_tables, cross_table, histogram
-from caveat.utility.tstr import Prediction, train_on_synthetic
+from caveat.utility.regressions import Prediction, train_on_synthetic
+from caveat.utility.stacked import Detection, detection
+from caveat.utility.structure import (
+    Composition,
+    EditRule,
+    RuleResult,
+    check_rules,
+    count_groups,
+    within_groups,
+)
+from caveat.utility.tables import (
+    CrossTable,
+    Histogram,
+    Tables,
+    all_tables,
+    count_statistics,
+    cross_table,
+    histogram,
+)
 from caveat.utility.variables import Variable, variables
 
 __all__ = [

@@ -1,34 +1,387 @@
-"""Fit the same model to the original and to the synthetic copies, and compare the coefficients."""
+"""One model fitted to the original and to the copies: estimates, combined and compared."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
-from caveat.expressions import Formula
+from caveat.expressions import Categories, Formula, design
 from caveat.notes import Z95, Note
+from caveat.registry import Late
 from caveat.showing import without_values
-from caveat.utility.combining import Rule, combine
-from caveat.utility.fitting import FAMILIES, Fit, fit_all
-from caveat.utility.pair import WeightedPair
-from caveat.utility.weighting import WEIGHTED, unweighted
-
-__all__ = [
-    "Coefficients",
-    "ModelComparison",
-    "check_model",
-    "compare_model",
-    "overlap",
-    "read_model",
-]
+from caveat.table import Column, Table
+from caveat.utility.pair import WEIGHTED, WeightedPair, Weights, unweighted
 
 Floats = NDArray[np.float64]
+
+Rule = Literal[
+    "original", "population", "population, proper", "between", "partial", "full", "full, adjusted"
+]
+
+RULES: dict[Rule, str] = {
+    "original": "ū k/n: the standard error that the original would have given",
+    "population": "ū (k/n + 1/m): for the population, synthesis with fixed parameters",
+    "population, proper": "ū (k/n + (1 + k/n)/m): for the population, parameters drawn per copy",
+    "between": "(1 + 1/m) b, t with m − 1 degrees of freedom",
+    "partial": "ū + b/m: only part of the values is synthetic (Reiter 2003)",
+    "full": "(1 + 1/m) b − ū: fully synthetic by imputation; can be negative",
+    "full, adjusted": "max(0, (1 + 1/m) b − ū), and ū k/n where that is 0 (Reiter 2002)",
+}
+"""The variance of q̄ under each rule."""
+
+
+@dataclass(frozen=True, eq=False)
+class Combined:
+    """Estimates combined over copies.
+
+    Attributes
+    ----------
+    estimate, variance
+        One number for each quantity. A variance may be negative under "full": not a number in `se`.
+    df
+        Degrees of freedom of the t distribution for each quantity; infinite for the normal.
+    """
+
+    estimate: Floats
+    variance: Floats
+    df: Floats
+
+    __repr__ = without_values
+
+    @property
+    def se(self) -> Floats:
+        """Standard errors."""
+        return np.sqrt(np.where(self.variance >= 0, self.variance, np.nan))
+
+    def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Return the limits of confidence intervals."""
+        tail = (1 + level) / 2
+        finite = np.isfinite(self.df)
+        width = np.where(
+            finite,
+            scipy.stats.t.ppf(tail, np.where(finite, self.df, 1)),
+            scipy.stats.norm.ppf(tail),
+        )
+        return self.estimate - width * self.se, self.estimate + width * self.se
+
+
+def combine(
+    estimates: Sequence[Floats] | Floats,
+    variances: Sequence[Floats] | Floats,
+    rule: Rule = "original",
+    *,
+    n_original: int = 1,
+    n_synthetic: int = 1,
+) -> Combined:
+    """Combine the estimates of m copies.
+
+    Parameters
+    ----------
+    estimates, variances
+        One row per copy, one column per quantity.
+    rule
+        Which variance; see ``RULES``. "original" and "population" are those of Raab, Nowok and
+        Dibben (2016), as in synthpop.
+    n_original, n_synthetic
+        Rows of the original and of each copy.
+
+    Examples
+    --------
+    >>> found = combine([[1.0], [3.0]], [[0.5], [0.7]], "between")
+    >>> found.estimate.tolist(), found.variance.tolist(), found.df.tolist()
+    ([2.0], [3.0], [1.0])
+    """
+    q, u = np.atleast_2d(np.asarray(estimates, float)), np.atleast_2d(np.asarray(variances, float))
+    m = len(q)
+    if m == 1 and rule in ("between", "partial", "full", "full, adjusted"):
+        raise CaveatError(
+            f"the rule {rule!r} needs at least two copies",
+            do="give more copies or choose another",
+            code="measure.copy.too-few",
+        )
+    mean_u, ratio = u.mean(axis=0), n_synthetic / n_original
+    b = q.var(axis=0, ddof=1) if m > 1 else np.zeros(q.shape[1])
+    df = np.full(q.shape[1], np.inf)
+    if rule == "original":
+        variance = mean_u * ratio
+    elif rule == "population":
+        variance = mean_u * (ratio + 1 / m)
+    elif rule == "population, proper":
+        variance = mean_u * (ratio + (1 + ratio) / m)
+    elif rule == "between":
+        variance, df = (1 + 1 / m) * b, np.full(q.shape[1], m - 1.0)
+    elif rule == "partial":
+        variance = mean_u + b / m
+        df = _df_partial(mean_u, b / m, m)
+    elif rule in ("full", "full, adjusted"):
+        variance = (1 + 1 / m) * b - mean_u
+        df = _df_full(mean_u, (1 + 1 / m) * b, m)
+        if rule == "full, adjusted":
+            df = np.where(variance > 0, df, np.inf)
+            variance = np.where(variance > 0, variance, mean_u * ratio)
+    else:
+        what, do = f"there is no rule {rule!r}", f"choose among {', '.join(RULES)}"
+        raise CaveatError(what, do=do, code="measure.setting.unknown")
+    return Combined(q.mean(axis=0), variance, df)
+
+
+def _df_partial(within: Floats, between: Floats, m: int) -> Floats:
+    with np.errstate(divide="ignore"):
+        return np.asarray((m - 1) * (1 + within / between) ** 2)
+
+
+def _df_full(within: Floats, between: Floats, m: int) -> Floats:
+    with np.errstate(divide="ignore"):
+        return np.asarray((m - 1) * (1 - within / between) ** 2)
+
+
+# -------------------------------------------------------------------------------------------------
+# Fit one model to the original and to the copies: factors, design matrix, estimates.
+
+
+_sm = Late("statsmodels.api")
+_sm_exceptions = Late("statsmodels.tools.sm_exceptions")
+
+FAMILIES = ("linear", "logistic", "poisson", "multinomial")
+Factor = Floats | Categories
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """What was estimated from one table.
+
+    Attributes
+    ----------
+    estimate
+        The estimate of each term.
+    covariances
+        Their covariances.
+    n
+        Rows used.
+    """
+
+    estimate: Mapping[str, float]
+    covariances: Any
+    n: int
+
+    def vector(self, terms: Sequence[str]) -> Floats:
+        """Return the estimates of some terms."""
+        return np.array([self.estimate[term] for term in terms])
+
+    def covariance(self, terms: Sequence[str]) -> Floats:
+        """Return the covariances of some terms."""
+        places = [list(self.estimate).index(term) for term in terms]
+        return np.asarray(self.covariances)[np.ix_(places, places)]
+
+
+def fit_all(formula: Formula, copies: Sequence[WeightedPair]) -> tuple[str, list[Fit], list[Note]]:
+    """Return the family, the fits to the original and to each copy, and what was left out."""
+    tables = [copies[0].original, *(copy.synthetic for copy in copies)]
+    cells: list[dict[str, Factor]] = [{} for _ in tables]
+    notes: dict[str, Note] = {}
+    for factor in formula.factors:
+        for known, value in zip(cells, _cells(formula, factor, tables, notes), strict=True):
+            known[factor] = value
+    family = formula.family or _family(cells[0][formula.response], formula, copies[0])
+    fits = []
+    for i, (table, found) in enumerate(zip(tables, cells, strict=True)):
+        keep = _complete(found, [table[name].is_missing for name in formula.needed])
+        weights = copies[0].weights if i == 0 else None
+        weights = None if weights is None else weights[keep]
+        fits.append(_fit(formula, family, _rows(found, keep), weights))
+    return family, fits, list(notes.values())
+
+
+def _family(response: Factor, formula: Formula, pair: WeightedPair) -> str:
+    """Return the family that suits a response; transformed responses are numbers."""
+    if not isinstance(response, Categories):
+        return "linear"
+    name = formula.column(formula.response)
+    if name is None:
+        return "logistic"
+    column = pair.original[name]
+    held = np.count_nonzero(column.counts[: len(column.levels)])
+    return "logistic" if held == 2 else "multinomial"
+
+
+def _cells(
+    formula: Formula, factor: str, tables: Sequence[Table], notes: dict[str, Note]
+) -> list[Factor]:
+    """Return a factor in all tables, categories with the same reference level."""
+    name = formula.column(factor)
+    if name is None:
+        return [_computed(formula, factor, table) for table in tables]
+    columns = [table[name] for table in tables]
+    if columns[0].kind.is_number and not formula.is_category(factor):
+        return [column.cell_numbers for column in columns]
+    levels = _levels(columns)
+    strange = max(_strange(column, levels) for column in columns[1:])
+    if strange:
+        notes[name] = Note(
+            "strange-levels",
+            "{column}: {n:,} synthetic rows with levels the original lacks",
+            column=name,
+            n=strange,
+        )
+    return [_categories(column, levels) for column in columns]
+
+
+def _computed(formula: Formula, factor: str, table: Table) -> Factor:
+    value = formula.compute(factor, table.columns)
+    if value.dtype == np.bool_:
+        return Categories(value.astype(np.int64), ("False", "True"))
+    if np.isinf(value).any():
+        raise CaveatError(
+            f"{factor} is infinite for some rows",
+            where="model",
+            do="choose another function",
+            code="measure.value.infinite",
+        )
+    return value
+
+
+def _levels(columns: Sequence[Column]) -> list[str]:
+    """Return the levels of the original, one that all tables have first."""
+    held = [_used(column) for column in columns]
+    everywhere = set.intersection(*map(set, held))
+    first = next((level for level in held[0] if level in everywhere), None)
+    return held[0] if first is None else [first, *(lv for lv in held[0] if lv != first)]
+
+
+def _used(column: Column) -> list[str]:
+    n = len(column.levels)
+    return [str(column.levels[i]) for i in np.flatnonzero(column.counts[:n])]
+
+
+def _strange(column: Column, levels: Sequence[str]) -> int:
+    n, known = len(column.levels), set(levels)
+    return sum(int(column.counts[i]) for i in range(n) if str(column.levels[i]) not in known)
+
+
+def _categories(column: Column, levels: Sequence[str]) -> Categories:
+    """Return the cells of a column by the levels that it has; others are missing."""
+    held = set(_used(column))
+    own = [level for level in levels if level in held]
+    place = {level: i for i, level in enumerate(own)}
+    lookup = [place.get(str(level), -1) for level in column.levels]
+    codes = np.array([*lookup, *[-1] * len(column.missing)], dtype=np.int64)[column.codes]
+    return Categories(codes, tuple(own))
+
+
+def _complete(
+    cells: Mapping[str, Factor], lacking: Sequence[NDArray[np.bool_]]
+) -> NDArray[np.bool_]:
+    """Return the rows in which nothing that is needed is missing."""
+    gaps = [
+        cell.codes < 0 if isinstance(cell, Categories) else np.isnan(cell)
+        for cell in cells.values()
+    ]
+    return np.asarray(~np.logical_or.reduce([*gaps, *lacking]))
+
+
+def _rows(cells: Mapping[str, Factor], keep: NDArray[np.bool_]) -> dict[str, Any]:
+    return {
+        name: Categories(cell.codes[keep], cell.levels)
+        if isinstance(cell, Categories)
+        else cell[keep]
+        for name, cell in cells.items()
+    }
+
+
+def _fit(formula: Formula, family: str, cells: Mapping[str, Factor], weights: Weights) -> Fit:
+    names, matrix = design(formula.terms, cells)
+    response, classes = _response(formula, family, cells[formula.response])
+    if not names or not len(matrix):
+        raise CaveatError(
+            "the model cannot be fitted: no term or no complete row is left",
+            where=formula.text,
+            do="simplify it",
+            code="measure.model.failed",
+        )
+    try:
+        with warnings.catch_warnings():
+            for known in (
+                _sm_exceptions.ConvergenceWarning,
+                _sm_exceptions.HessianInversionWarning,
+                _sm_exceptions.PerfectSeparationWarning,
+                RuntimeWarning,
+            ):
+                warnings.simplefilter("ignore", known)
+            return _estimate(family, response, classes, names, matrix, weights)
+    except Exception as error:  # whatever the numbers did to the solver
+        raise CaveatError(
+            f"the model cannot be fitted ({type(error).__name__})",
+            where=formula.text,
+            do="simplify it, or leave out what hardly varies",
+            code="measure.model.failed",
+        ) from error
+
+
+def _response(formula: Formula, family: str, cells: Factor) -> tuple[NDArray[Any], tuple[str, ...]]:
+    """Return the response as numbers, and the classes that the numbers stand for, if any."""
+    if family in ("linear", "poisson"):
+        if isinstance(cells, Categories):
+            raise CaveatError(
+                f"{formula.response} is no number",
+                where=formula.text,
+                do="choose the family logistic or multinomial",
+                code="measure.response.type",
+            )
+        return cells, ()
+    if isinstance(cells, Categories):
+        held, codes = np.unique(cells.codes, return_inverse=True)
+        classes = tuple(cells.levels[i] for i in held)
+    else:
+        held, codes = np.unique(cells, return_inverse=True)
+        classes = tuple(f"{value:g}" for value in held)
+    if len(classes) < 2 or (family == "logistic" and len(classes) > 2):
+        wanted = "two categories" if family == "logistic" else "two categories or more"
+        raise CaveatError(
+            f"{formula.response} has {len(classes):,} categories; a {family} model needs {wanted}",
+            where=formula.text,
+            do="choose another family",
+            code="measure.response.unsupported",
+        )
+    return codes, classes
+
+
+def _estimate(
+    family: str,
+    response: NDArray[Any],
+    classes: Sequence[str],
+    names: Sequence[str],
+    matrix: Floats,
+    weights: Weights,
+) -> Fit:
+    if family == "multinomial":
+        found = _sm.MNLogit(response, matrix).fit(disp=0, method="newton", maxiter=50)
+        estimate = {
+            f"{level}: {term}": float(found.params[i, j])
+            for j, level in enumerate(classes[1:])
+            for i, term in enumerate(names)
+        }
+        return Fit(estimate, np.asarray(found.cov_params()), len(response))
+    if family == "linear":
+        model = _sm.OLS(response, matrix) if weights is None else _sm.WLS(response, matrix, weights)
+    else:
+        spread = _sm.families.Poisson() if family == "poisson" else _sm.families.Binomial()
+        model = _sm.GLM(response, matrix, family=spread, var_weights=weights)
+    found = model.fit() if weights is None else model.fit(cov_type="HC0")
+    covariance = np.asarray(found.cov_params())
+    usable = np.flatnonzero(np.isfinite(np.diag(covariance)) & (np.diag(covariance) > 0))
+    estimate = {names[i]: float(found.params[i]) for i in usable.tolist()}
+    return Fit(estimate, covariance[np.ix_(usable, usable)], len(response))
+
+
+# -------------------------------------------------------------------------------------------------
+# Fit the same model to the original and to the synthetic copies, and compare the coefficients.
 
 
 def overlap(
@@ -199,7 +552,7 @@ def compare_model(
         for numbers, logistic for two categories, multinomial for more. To choose it, put it in
         front: ``"poisson: children ~ age"``.
     rule
-        How the copies are combined; see :data:`caveat.utility.combining.RULES`.
+        How the copies are combined; see :data:`caveat.utility.analyses.RULES`.
 
     Notes
     -----

@@ -12,11 +12,11 @@ from caveat.charts import COLOURS, FOREST_KEY, FORMATS, SIDES_KEY, save, titled
 from caveat.charts.marks import SHOWN
 from caveat.notes import Z95
 from caveat.utility.analyses import ModelComparison
-from caveat.utility.associations import Associations
-from caveat.utility.bars import bars_of, is_spread, suitable_bins
+from caveat.utility.correlations import Associations
 from caveat.utility.pair import WeightedPair
 from caveat.utility.propensity import Propensity
 from caveat.utility.tables import Tables
+from caveat.utility.variables import bars_of, is_spread, suitable_bins
 
 __all__ = [
     "COLOURS",

@@ -8,8 +8,8 @@ import pytest
 from caveat.attack.ordinary import (
     prediction,
 )
-from caveat.attack.ordinary.classifiers import majority
-from caveat.risk.measurement import wilson
+from caveat.attack.ordinary.predicting import majority
+from caveat.risk.measure import wilson
 
 KEYS = ["age", "debt", "height", "sex", "town"]
 

@@ -9,7 +9,7 @@ import pytest
 from sklearn.metrics import f1_score, matthews_corrcoef
 
 from caveat.attack.ordinary import prediction
-from caveat.attack.ordinary.confusion import (
+from caveat.attack.ordinary.predicting import (
     confusion,
     confusion_of_shares,
     macro_f1,

@@ -13,7 +13,7 @@ from caveat.attack.ordinary import (
     membership_scores,
     singling_out,
 )
-from caveat.risk.measurement import wilson
+from caveat.risk.measure import wilson
 
 FIRST, SECOND = ["age", "sex", "town"], ["debt", "height", "job"]
 

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from tests.attack.ordinary.tables import people
 
-from caveat.attack.ordinary.encoding import dense, mixed, prepare
+from caveat.attack.ordinary.common import dense, mixed, prepare
 from caveat.attack.registry import run_attack
 from caveat.nearest import gower_nearest
 from caveat.table import Table

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.attack.ordinary.tables import people
 
-from caveat.attack.ordinary.encoding import prepare
-from caveat.attack.ordinary.frnn import frnn
+from caveat.attack.ordinary.common import prepare
+from caveat.attack.ordinary.predicting import frnn
 from caveat.risk import MEASURES, Scenario, pair
 
 

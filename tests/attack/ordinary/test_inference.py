@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from caveat.attack.ordinary import (
     inference,
 )
-from caveat.attack.ordinary.inference import is_right, rights_by_level
+from caveat.attack.ordinary.three_risks import is_right, rights_by_level
 from caveat.cli import app
 from caveat.table import Table
 

@@ -12,7 +12,7 @@ from tests.refusals import refused
 from caveat.attack.ordinary import (
     linkability,
 )
-from caveat.attack.ordinary.linkability import chance_of_link
+from caveat.attack.ordinary.three_risks import chance_of_link
 
 
 @pytest.mark.parametrize(("n", "k"), [(4, 2), (7, 3), (5, 1), (3, 2)])

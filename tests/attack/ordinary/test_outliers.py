@@ -8,7 +8,7 @@ import pytest
 from caveat.attack.ordinary import (
     outlier_links,
 )
-from caveat.risk.measurement import wilson
+from caveat.risk.measure import wilson
 
 
 def test_outlier_links_by_hand():

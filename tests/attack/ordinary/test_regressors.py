@@ -8,7 +8,7 @@ from tests.refusals import refused
 from caveat.attack.ordinary import (
     prediction,
 )
-from caveat.attack.ordinary.regressors import best_constant
+from caveat.attack.ordinary.predicting import best_constant
 
 
 def test_numeric_target_within_a_tolerance(original, control):

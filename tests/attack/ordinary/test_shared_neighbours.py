@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from caveat.attack.ordinary.shared_neighbours import (
+from caveat.attack.ordinary.distances import (
     shared_neighbour_clusters,
     shared_neighbour_identifiability,
 )

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.attack.ordinary.tables import people
 
-from caveat.attack.ordinary.encoding import code_matrix, prepare
-from caveat.attack.ordinary.singling_out import Index, describe, describe_one_column, isolated
+from caveat.attack.ordinary.common import code_matrix, prepare
+from caveat.attack.ordinary.three_risks import Index, describe, describe_one_column, isolated
 
 
 @settings(max_examples=40, deadline=None)

@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from caveat.attack.ordinary import closer_than_neighbour, epsilon_identifiability
+from caveat.attack.ordinary.common import dense, prepare, staircase, whitened
 from caveat.attack.ordinary.distances import weighted
-from caveat.attack.ordinary.encoding import dense, prepare
-from caveat.attack.ordinary.vectors import staircase, whitened
 from caveat.nearest import euclid_nearest
 
 

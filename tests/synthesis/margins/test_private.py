@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import beta
 
-from caveat.attack.private import TableChanges
+from caveat.attack.worlds import TableChanges
 from caveat.privacy import poisson_hockey_stick, rho_of
 from caveat.synthesis.margins.promise import (
     Measured,

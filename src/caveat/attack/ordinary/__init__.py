@@ -4,7 +4,7 @@ The strong attacker of :mod:`caveat.attack` is the upper bound; these are lower 
 what could be had without the release and with the same attack on people who were not in the data.
 """
 
-from caveat.attack.ordinary.classifiers import CLASSIFIERS, Prediction, prediction
+from caveat.attack.ordinary.common import residual_risk
 from caveat.attack.ordinary.density import MembershipScores, membership_scores
 from caveat.attack.ordinary.distances import (
     closer_than_neighbour,
@@ -14,12 +14,9 @@ from caveat.attack.ordinary.distances import (
     identical_matches,
     neighbour_ratio,
 )
-from caveat.attack.ordinary.frnn import frnn
-from caveat.attack.ordinary.inference import inference
-from caveat.attack.ordinary.linkability import linkability
 from caveat.attack.ordinary.outliers import outlier_links
-from caveat.attack.ordinary.rates import residual_risk
-from caveat.attack.ordinary.singling_out import singling_out
+from caveat.attack.ordinary.predicting import CLASSIFIERS, Prediction, frnn, prediction
+from caveat.attack.ordinary.three_risks import inference, linkability, singling_out
 
 __all__ = [
     "CLASSIFIERS",

@@ -13,14 +13,23 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from caveat.attack.entry import Attack, Finding, Option
-from caveat.attack.ordinary.common import CONTROL, N_ATTACKS, ONE_ATTACK, SEED, attack_measure
-from caveat.attack.ordinary.encoding import mixed, nearest_rows, prepare, seeds
-from caveat.attack.ordinary.rates import chosen
+from caveat.attack.figures import Attack, Finding, Option
+from caveat.attack.ordinary.common import (
+    CONTROL,
+    N_ATTACKS,
+    ONE_ATTACK,
+    SEED,
+    attack_measure,
+    chosen,
+    mixed,
+    nearest_rows,
+    prepare,
+    seeds,
+)
 from caveat.compiling import kernel
 from caveat.errors import CaveatError
 from caveat.nearest import Floats, Mixed, in_blocks
-from caveat.risk.measurement import Measurement, rate, wilson
+from caveat.risk.measure import Measurement, rate, wilson
 from caveat.showing import without_values
 from caveat.table import Table
 from caveat.table.linked import Members, members_of

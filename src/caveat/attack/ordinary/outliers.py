@@ -13,16 +13,22 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from caveat.attack.entry import Attack, Finding, Option
-from caveat.attack.ordinary.common import CONTROL, KEYS, SEED, attack_measure
-from caveat.attack.ordinary.encoding import dense, prepare
-from caveat.attack.ordinary.rates import attack_rate
+from caveat.attack.figures import Attack, Finding, Option
+from caveat.attack.ordinary.common import (
+    CONTROL,
+    KEYS,
+    SEED,
+    attack_measure,
+    attack_rate,
+    dense,
+    prepare,
+)
 from caveat.errors import CaveatError
 from caveat.nearest import Floats, within
 from caveat.notes import Note
 from caveat.registry import Late
-from caveat.risk.measurement import Measurement, undefined
-from caveat.risk.near import split
+from caveat.risk.measure import Measurement, undefined
+from caveat.risk.pair import split
 from caveat.table import Column, Pair, Table
 
 __all__ = ["ATTACK", "Rule", "outlier_links", "outliers"]

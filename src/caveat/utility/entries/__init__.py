@@ -1,17 +1,17 @@
-"""The entries of the table of measures, one file per family; the order is that of reports."""
+"""The entries of the table of measures, by families; the order is that of reports."""
 
 from caveat.risk.measure import Measure
-from caveat.utility.entries import analyses, associations, general, structure, tables, variables
-from caveat.utility.measures import register
+from caveat.utility.entries import analyses, general, tables
+from caveat.utility.pair import register
 
-__all__ = ["ENTRIES", "analyses", "associations", "general", "structure", "tables", "variables"]
+__all__ = ["ENTRIES", "analyses", "general", "tables"]
 
 ENTRIES: tuple[Measure, ...] = (
     *general.ENTRIES,
     *tables.ENTRIES,
-    *variables.ENTRIES,
-    *associations.ENTRIES,
+    *tables.VARIABLES_ENTRIES,
+    *tables.ASSOCIATIONS_ENTRIES,
     *analyses.ENTRIES,
-    *structure.ENTRIES,
+    *analyses.STRUCTURE_ENTRIES,
 )
 register(*ENTRIES, built_in=True)

@@ -8,11 +8,8 @@ from functools import partial
 
 from caveat.errors import CaveatError
 from caveat.notes import Note
-from caveat.risk.measure import Measure
-from caveat.risk.measurement import Measurement, undefined
-from caveat.utility.detection import Detection, detection
-from caveat.utility.measures import rows_of, utility_measure
-from caveat.utility.pair import WeightedPair
+from caveat.risk.measure import Measure, Measurement, undefined
+from caveat.utility.pair import WeightedPair, rows_of, utility_measure
 from caveat.utility.propensity import (
     Null,
     Propensity,
@@ -21,8 +18,17 @@ from caveat.utility.propensity import (
     permutation_null,
     propensity,
 )
-from caveat.utility.sampling import auc_error, null_pair, pmse_error, sample_of, sampled_note
-from caveat.utility.transport import ROWS, transport
+from caveat.utility.stacked import (
+    TRANSPORT_ROWS,
+    Detection,
+    auc_error,
+    detection,
+    null_pair,
+    pmse_error,
+    sample_of,
+    sampled_note,
+    transport,
+)
 
 __all__ = ["ENTRIES", "cart_of", "pmse_of", "s_pmse_of"]
 
@@ -203,7 +209,8 @@ def _entries() -> Iterator[Measure]:
         _wasserstein,
         family="general",
         says="how far rows must be moved to turn one table into the other, squared",
-        formula=f"min over pairings π of mean ‖x_i − z_π(i)‖² over at most {ROWS:,} rows of each; "
+        formula=f"min over pairings π of mean ‖x_i − z_π(i)‖² over at most "
+        f"{TRANSPORT_ROWS:,} rows of each; "
         "numbers 0 to 1, categories as 0/1 columns",
         source="Miletic and Sariyar (2024), Table 2; they name neither cost nor sample: squared "
         "Euclidean is what their sizes point to",

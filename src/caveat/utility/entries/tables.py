@@ -1,4 +1,4 @@
-"""The statistics of all tables of some variables."""
+"""Entries: all tables of some variables, one variable at a time, and how variables go together."""
 
 from __future__ import annotations
 
@@ -8,19 +8,32 @@ from functools import partial
 import numpy as np
 
 from caveat.notes import Note, Unit
-from caveat.risk.measure import Measure
-from caveat.risk.measurement import Measurement, undefined
-from caveat.utility.distances import (
+from caveat.risk.measure import Measure, Measurement, undefined
+from caveat.utility.correlations import (
+    LEAST,
+    MOST_COLUMNS,
+    ROWS,
+    TOLERANCE,
+    Associations,
+    Correlations,
+    associations,
+    correlations,
+    independent_pair,
+    kendall_difference,
+    pca_ks,
+)
+from caveat.utility.pair import ONE_AT_A_TIME, WeightedPair, measured, rows_of, utility_measure
+from caveat.utility.stacked import sampled_note
+from caveat.utility.tables import Tables, all_tables, cross_table
+from caveat.utility.variables import (
+    Variable,
     aitchison,
     count_errors,
     k_marginal_by_group,
     k_marginal_score,
+    univariate_error,
+    variables,
 )
-from caveat.utility.measures import ONE_AT_A_TIME, rows_of, utility_measure
-from caveat.utility.pair import WeightedPair
-from caveat.utility.tables import Tables, all_tables, cross_table
-
-__all__ = ["ENTRIES", "mean_of_tables", "tables_of"]
 
 SYNTHPOP = "Raab, Nowok and Dibben (2021), synthpop's utility.tab and utility.tables"
 LEAST_ROWS = 50  # of the original in a group of records; smaller ones differ by chance
@@ -213,3 +226,229 @@ def _k_marginal_entries() -> Iterator[Measure]:
 
 
 ENTRIES = tuple(_entries())
+
+
+# -------------------------------------------------------------------------------------------------
+# One variable at a time.
+
+
+def variables_of(pair: WeightedPair) -> list[Variable]:
+    """Return the figures of all variables, computed once for each pair."""
+    return pair.once("variables", lambda: variables(pair))
+
+
+def _over_variables(pair: WeightedPair, figure: str, total: bool = False) -> Measurement:
+    found = {v.name: getattr(v, figure) for v in variables_of(pair)}
+    held = {name: value for name, value in found.items() if value is not None}
+    if not held:
+        return undefined(
+            Note("no-such-kind", "no variable is of a kind that has this figure"),
+            n=rows_of(pair),
+        )
+    values = np.array(list(held.values()))
+    return Measurement(
+        float(values.sum() if total else values.mean()),
+        n=len(values),
+        details={"smallest": float(values.min()), "largest": float(values.max())},
+    )
+
+
+_VARIABLE_MEASURES: tuple[tuple[str, str, str, str, float, bool], ...] = (
+    # name, field, what it says, formula, value for identical tables, whether it is default
+    ("KS", "ks", "largest distance of the distribution functions", "sup |F_o − F_s|", 0, True),
+    ("Wasserstein", "wasserstein", "area between the distribution functions over the range",
+     "∫ |F_o − F_s| / (max − min)", 0, True),
+    ("total variation", "total_variation", "share of rows that would have to change their bar",
+     "½ Σ |p − q|", 0, True),
+    ("Hellinger one-way", "hellinger", "Hellinger distance of the bars",
+     "√(½ Σ (√p − √q)²)", 0, False),
+    ("range coverage", "range_coverage", "share of the original range that is spanned",
+     "1 − uncovered ends / (max − min)", 1, True),
+    ("boundary adherence", "boundary_adherence", "share of values inside the original range",
+     "mean 1[min ≤ x ≤ max]", 1, False),
+    ("median similarity", "median_similarity", "closeness of the medians",
+     "1 − |median_o − median_s| / (max − min)", 1, False),
+    ("category coverage", "category_coverage", "share of the original's levels that are there",
+     "|levels of both| / |levels of the original|", 1, True),
+    ("missing similarity", "missing_similarity", "closeness of the shares of missing cells",
+     "1 − ½ Σ |p − q| over the ways to be missing", 1, True),
+    ("spikes kept", "spikes_kept", "share of the mass at outstanding values that is there",
+     "Σ min(p, q) / Σ p over the spikes", 1, True),
+)  # fmt: skip
+
+
+def _entries_variables() -> Iterator[Measure]:
+    """Yield the entries of this family."""
+    for name, field, says, formula, best, default in _VARIABLE_MEASURES:
+        yield utility_measure(
+            name,
+            partial(_over_variables, figure=field),
+            family="variables",
+            says=f"{says}, mean over variables",
+            formula=formula,
+            source="SDMetrics; Trindade and others (2024); Miletic and Sariyar (2024)",
+            blind_spot=ONE_AT_A_TIME,
+            blind="relations",
+            best=best,
+            direction="higher is better" if best else "lower is better",
+            default=default,
+        )
+    for name, field, says in (
+        ("vanished", "vanished_share", "shares of categories that are gone"),
+        ("invented", "invented_share", "shares of synthetic rows with values the original lacks"),
+    ):
+        yield utility_measure(
+            name,
+            partial(_over_variables, figure=field, total=True),
+            family="variables",
+            says=f"{says}, summed over variables",
+            formula="Σ p over levels that one table lacks",
+            source="Foessing and Drechsler (2024)",
+            blind_spot="Rare categories should not all be there: a release that keeps every unique "
+            "level gives it away.",
+            blind="rare levels are a risk",
+        )
+    yield utility_measure(
+        "univariate error",
+        lambda pair: Measurement(univariate_error(pair), n=rows_of(pair)),
+        family="variables",
+        says="median error of the count of a value, absolute or in per cent, whichever is less",
+        formula="median over all values of min(|Δ|, 100 |Δ| / o)",
+        source="Francis (2024)",
+        blind_spot="Values that occur once count as much as common ones.",
+        blind="relations",
+        default=False,
+    )
+
+
+VARIABLES_ENTRIES = tuple(_entries_variables())
+
+
+# -------------------------------------------------------------------------------------------------
+# How variables go together.
+
+
+def associations_of(pair: WeightedPair) -> Associations:
+    """Return the associations, computed once for each pair."""
+    return pair.once("associations", lambda: associations(pair))
+
+
+def correlations_of(pair: WeightedPair) -> Correlations:
+    """Return the coefficients of both tables, computed once for each pair."""
+    return pair.once("correlations", lambda: correlations(pair))
+
+
+def _kept(pair: WeightedPair) -> Measurement:
+    found = correlations_of(pair)
+    independent = pair.once_of_original(
+        "correlations of independent columns", lambda: correlations(independent_pair(pair)).share
+    )
+    says = "{kept:,} of {pairs:,} pairs"
+    notes = [Note("pairs-kept", says, public=True, kept=found.kept, pairs=found.measurable)]
+    if found.n_columns > len(found.names):
+        says = "on {columns:,} of {of:,} columns, drawn at random"
+        of = {"columns": len(found.names), "of": found.n_columns}
+        notes.append(Note("sampled-columns", says, public=True, **of))
+    return measured(
+        pair,
+        found.share,
+        Note("no-correlation", "no two columns of the original go together", public=True),
+        details={"independent columns": independent},
+        notes=(*notes, *sampled_note(pair, most=ROWS)),
+    )
+
+
+def _correlations(pair: WeightedPair, figure: str) -> Measurement:
+    value = getattr(associations_of(pair), figure)
+    return measured(pair, value, Note("no-varying-pair", "there are no two variables that vary"))
+
+
+def _kendall(pair: WeightedPair) -> Measurement:
+    value = pair.once("kendall", lambda: kendall_difference(pair))
+    return measured(
+        pair, value, Note("no-ordered-pair", "there are no two variables with an order")
+    )
+
+
+def _pca(pair: WeightedPair) -> Measurement:
+    found = pair.once("pca", lambda: pca_ks(pair))
+    value = float(np.mean(found)) if found else None
+    details = {f"component {i}": ks for i, ks in enumerate(found, 1)}
+    return measured(
+        pair,
+        value,
+        Note("no-ordered-pair", "there are no two variables with an order"),
+        details=details,
+    )
+
+
+def _entries_associations() -> Iterator[Measure]:
+    """Yield the entries of this family."""
+    yield from _kept_entries()
+    for name, figure, says, default in (
+        ("correlation difference", "mean_absolute", "mean difference of associations", True),
+        ("correlation difference, largest", "largest", "largest difference of associations", True),
+        (
+            "correlation distance",
+            "distance",
+            "Euclidean distance of the association matrices",
+            False,
+        ),
+    ):
+        yield utility_measure(
+            name,
+            partial(_correlations, figure=figure),
+            family="associations",
+            says=f"{says} (Pearson, correlation ratio, Cramér's V)",
+            formula="|a_synthetic − a_original| over all pairs of variables",
+            source="Miletic and Sariyar (2024), with Cramér's V",
+            blind_spot="Relations that are not a trend, and all that involve three variables.",
+            blind="curved relations",
+            default=default,
+        )
+    yield utility_measure(
+        "Kendall difference",
+        _kendall,
+        family="associations",
+        says="median difference of Kendall's tau over pairs of ordered variables",
+        formula="median |τ_b synthetic − τ_b original|",
+        source="Francis (2024)",
+        blind_spot="Nominal variables, and relations that are not monotone.",
+        blind="nominal variables",
+        default=False,
+        weighted=False,
+    )
+    yield utility_measure(
+        "PCA-KS",
+        _pca,
+        family="associations",
+        says="mean distance of the distributions on five principal components",
+        formula="mean sup |F_o − F_s| on the components of the original",
+        source="NIST's SDNist; Francis (2024)",
+        blind_spot="Nominal variables; whatever has little variance.",
+        blind="nominal variables",
+    )
+
+
+def _kept_entries() -> Iterator[Measure]:
+    yield utility_measure(
+        "correlations kept",
+        _kept,
+        family="associations",
+        says="pairs of columns that go together in the release as in the original",
+        formula="100 · pairs kept / pairs with a coefficient of the original that is at least "
+        f"{LEAST} and differs from 0 at the 1 % level; kept: same sign, at least half as strong, "
+        f"and at most {TOLERANCE} away; Pearson's and Spearman's r, correlation ratio and Cramér's "
+        "V without bias",
+        source="Bergsma (2013) for Cramér's V without bias; the share is our own",
+        blind_spot="Relations that are not a trend, all that involve three variables, and pairs "
+        f"that hardly go together in the original. On at most "
+        f"{MOST_COLUMNS} columns and {ROWS:,} rows of each table.",
+        blind="three variables",
+        best=1.0,
+        direction="higher is better",
+        unit="share",
+    )
+
+
+ASSOCIATIONS_ENTRIES = tuple(_entries_associations())

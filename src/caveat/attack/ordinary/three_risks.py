@@ -1,45 +1,40 @@
-"""Singling out: descriptions that fit one synthetic record, tried on the original.
-
-A description names some columns and for each a range of codes: one category, one way to be
-missing, or a number (or ordered level) and everything more extreme. Levels are common to all
-tables, so ranges of codes are ranges of values, whatever their sign.
-"""
+"""Singling out, linkability and inference: the three risks that anonymity should exclude."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.attack.entry import Attack, Finding, Option
+from caveat.attack.figures import Attack, Finding, Option
 from caveat.attack.ordinary.common import (
     CONTROL,
     GIOMI,
+    KEYS,
     N_ATTACKS,
     ONE_ATTACK,
     ONE_ATTACK_SHORT,
     SEED,
+    TARGET,
+    TARGET_TOLERANCE,
     attack_measure,
+    attack_rate,
+    chosen,
+    code_matrix,
+    cut_note,
+    nearest_rows,
+    prepare,
+    seeds,
 )
-from caveat.attack.ordinary.encoding import code_matrix, prepare, seeds
-from caveat.attack.ordinary.rates import attack_rate, chosen, cut_note
 from caveat.compiling import kernel
 from caveat.errors import CaveatError
-from caveat.nearest import Codes
+from caveat.nearest import Codes, Floats
 from caveat.notes import Note
-from caveat.risk.measurement import Measurement, undefined
+from caveat.risk.measure import Measurement, undefined
 from caveat.table import Column, Table
-
-__all__ = [
-    "ATTACK",
-    "Descriptions",
-    "Index",
-    "describe",
-    "describe_one_column",
-    "isolated",
-    "singling_out",
-]
 
 Ints = NDArray[np.int64]
 
@@ -309,7 +304,7 @@ def _run(
     ]
 
 
-ATTACK = Attack(
+SINGLING_OUT_ATTACK = Attack(
     name="singling-out",
     does="looks for descriptions that fit one person only",
     run=_run,
@@ -333,5 +328,336 @@ ATTACK = Attack(
     ),
     example="--control control.csv",
     labels=r"\d+ columns?|one column",
+    usual=True,
+)
+
+
+# -------------------------------------------------------------------------------------------------
+# Linkability: whether the release joins what two parties know about the same person.
+
+
+def linkability(
+    original: Any,
+    synthetic: Any,
+    *,
+    first: Sequence[str],
+    second: Sequence[str],
+    control: Any = None,
+    neighbours: int = 1,
+    attacks: int = 2000,
+    seed: int = 0,
+) -> Measurement:
+    """Return how often two parts of a person's record lead to the same synthetic record.
+
+    For each person attacked the nearest synthetic records by the first columns and by the second
+    columns are found (Gower's distance); the attack succeeds if the two have a record in common.
+
+    Parameters
+    ----------
+    original, synthetic, control
+        Frames or tables; the control are people who were not in the data.
+    first, second
+        What each of the two parties knows.
+    neighbours
+        How many nearest records each of them takes. Equally near ones are drawn by lot, apart for
+        the two parties, so that a lot in common makes no link.
+    attacks
+        Number of people attacked.
+    seed
+        Root of the randomness.
+
+    Returns
+    -------
+    A percentage of the people attacked. The baseline is the exact chance that two random sets of
+    synthetic records meet.
+    """
+    _check_parties(first, second)
+    tables = prepare(original, synthetic, control, [*first, *second])
+    _check_neighbours(neighbours, len(tables.synthetic))
+    streams = seeds(seed, 6)
+    success = [
+        _links(
+            person.take(chosen(len(person), attacks, rng)),
+            tables.synthetic,
+            (first, second),
+            neighbours,
+            lots,
+        )
+        for person, rng, lots in zip(
+            tables.people, streams[:2], (streams[2:4], streams[4:]), strict=False
+        )
+    ]
+    return attack_rate(
+        success[0],
+        success[1] if len(success) > 1 else None,
+        baseline=chance_of_link(len(tables.synthetic), neighbours),
+        details={"neighbours": neighbours},
+    )
+
+
+def _check_parties(first: Sequence[str], second: Sequence[str]) -> None:
+    both = set(first) & set(second)
+    if both or not first or not second:
+        raise CaveatError(
+            "each party needs columns of its own",
+            column=min(both) if both else None,
+            code="attack.key.conflict" if both else "attack.key.absent",
+        )
+
+
+def _check_neighbours(neighbours: int, n: int) -> None:
+    if neighbours < 1:
+        raise CaveatError(
+            "the number of neighbours is at least 1",
+            where="neighbours",
+            code="attack.setting.range",
+        )
+    if neighbours > n:
+        raise CaveatError(
+            f"there are no {neighbours} neighbours among {n} records",
+            where="neighbours",
+            do="choose fewer",
+            code="attack.setting.range",
+        )
+
+
+def chance_of_link(n: int, k: int) -> float:
+    """Return the chance that two random sets of k among n records have one in common.
+
+    Examples
+    --------
+    >>> chance_of_link(10, 1)
+    0.1
+    >>> round(chance_of_link(4, 2), 6)  # 1 - C(2, 2)/C(4, 2)
+    0.833333
+    """
+    if 2 * k > n:
+        return 1.0
+    return round(1 - math.exp(sum(math.log1p(-k / (n - i)) for i in range(k))), 15)
+
+
+def _links(
+    people: Table,
+    release: Table,
+    parts: tuple[Sequence[str], Sequence[str]],
+    k: int,
+    lots: Sequence[np.random.Generator],
+) -> NDArray[np.bool_]:
+    ours, theirs = (
+        nearest_rows(people, release, part, k, scale=release, rng=lot).position
+        for part, lot in zip(parts, lots, strict=True)
+    )
+    return np.asarray((ours[:, :, None] == theirs[:, None, :]).any(axis=(1, 2)))
+
+
+def _run_linkability(
+    original: Any,
+    synthetic: Any,
+    *,
+    keys: Sequence[str],
+    neighbours: int,
+    n_attacks: int,
+    **told: Any,
+) -> list[Finding]:
+    found = linkability(
+        original, synthetic, first=keys, neighbours=neighbours, attacks=n_attacks, **told
+    )
+    return [Finding("linkability", f"{neighbours} nearest", found)]
+
+
+ATTACK = Attack(
+    name="linkability",
+    does="joins what two parties know about the same person",
+    run=_run_linkability,
+    options=(
+        KEYS,
+        Option(
+            "second",
+            "columns",
+            "Columns that the second party knows.",
+            (),
+            lacking="linkability needs two parties",
+            do="name the columns of the second",
+        ),
+        Option("neighbours", "whole", "Nearest records each party takes.", 1),
+        CONTROL,
+        N_ATTACKS,
+        SEED,
+    ),
+    measures=(
+        attack_measure(
+            "keys",
+            "second keys",
+            name="linkability",
+            function=linkability,
+            says="people whose two parts of a record lead to the same synthetic record",
+            attacker="two parties who know different columns of the same people look for the "
+            "nearest synthetic records",
+            formula="100/k · #(nearest by the first columns ∩ nearest by the second ≠ ∅)",
+            source=f"{GIOMI}, section 4.2",
+            blind_spot=ONE_ATTACK
+            + " With few levels many records are equally near and a lot decides.",
+            blind=ONE_ATTACK_SHORT,
+            baseline="the exact chance that two random sets of synthetic records meet",
+            by_size=True,
+        ),
+    ),
+    example="--keys age,sex --second job,region --neighbours 5",
+    labels=r"\d+ nearest",
+    usual=True,
+)
+
+
+# -------------------------------------------------------------------------------------------------
+# Inference: a secret guessed from the nearest synthetic record.
+
+
+AnyCodes = NDArray[np.integer[Any]]
+
+
+def inference(
+    original: Any,
+    synthetic: Any,
+    *,
+    keys: Sequence[str],
+    target: str,
+    control: Any = None,
+    relative: float = 0.05,
+    absolute: float = 0.0,
+    attacks: int = 2000,
+    seed: int = 0,
+) -> Measurement:
+    """Return how often the nearest synthetic record tells a person's secret.
+
+    Parameters
+    ----------
+    original, synthetic, control
+        Frames or tables; the control are people who were not in the data.
+    keys
+        What the attacker knows. The nearest record is that of the least Gower distance on these;
+        among equally near ones a lot decides.
+    target
+        The secret. A category must be met; so must a missing value.
+    relative, absolute
+        A number counts as met if it lies no farther from the truth than
+        ``absolute + relative · |truth|``.
+    attacks
+        Number of people attacked.
+    seed
+        Root of the randomness.
+
+    Returns
+    -------
+    A share of the people attacked. The baseline is the exact chance of a guess drawn from the
+    released secrets; the best single guess is among the details.
+    """
+    if target in keys:
+        raise CaveatError("a key is also the target", column=target, code="attack.key.conflict")
+    if relative < 0 or absolute < 0:
+        raise CaveatError(
+            "a tolerance is a number from 0 up", where="tolerance", code="attack.tolerance.range"
+        )
+    tables = prepare(original, synthetic, control, [*keys, target])
+    release = tables.synthetic
+    streams = seeds(seed, 4)
+    success, truths = [], []
+    for table, pick, lot in zip(tables.people, streams[:2], streams[2:], strict=False):
+        people = table.take(chosen(len(table), attacks, pick))
+        found = nearest_rows(people, release, keys, 1, scale=release, rng=lot).position[:, 0]
+        truth = people[target].codes
+        guess = release[target].codes[found]
+        success.append(is_right(release[target], truth, guess, relative, absolute))
+        truths.append(truth)
+    chances = rights_by_level(release[target], relative, absolute)
+    return attack_rate(
+        success[0],
+        success[1] if len(success) > 1 else None,
+        baseline=float(chances[truths[0]].mean()),
+        details={"best single guess": _best_guess(release[target], truths[0], relative, absolute)},
+    )
+
+
+def is_right(
+    column: Column, truth: AnyCodes, guess: AnyCodes, relative: float, absolute: float
+) -> NDArray[np.bool_]:
+    """Return which guesses are right: equal, or for numbers near enough to the truth.
+
+    Examples
+    --------
+    >>> from caveat.table import Table
+    >>> debt = Table.from_frame({"debt": [-100, -96, 50]})["debt"]
+    >>> truth, guess = np.array([0, 0, 2]), np.array([1, 2, 0])  # −100 for −96, −100 for 50 …
+    >>> is_right(debt, truth, guess, 0.05, 0).tolist()
+    [True, False, False]
+    """
+    right = np.asarray(truth == guess)
+    if not column.kind.is_number:
+        return right
+    numbers = _numbers(column)
+    off = np.abs(numbers[guess] - numbers[truth])
+    # A missing number is NaN here, and no comparison with it holds.
+    return right | (off <= absolute + relative * np.abs(numbers[truth]))
+
+
+def rights_by_level(column: Column, relative: float, absolute: float) -> Floats:
+    """Return for each true level the share of the column's cells that would be a right guess."""
+    n = max(len(column), 1)
+    if not column.kind.is_number or not len(column.levels):
+        return column.counts / n
+    numbers = column.numbers
+    reach = absolute + relative * np.abs(numbers)
+    total = np.concatenate([[0], np.cumsum(column.counts[: len(numbers)])])
+    low = np.searchsorted(numbers, numbers - reach, side="left")
+    high = np.searchsorted(numbers, numbers + reach, side="right")
+    return np.append(total[high] - total[low], column.counts[len(numbers) :]) / n
+
+
+def _best_guess(column: Column, truth: AnyCodes, relative: float, absolute: float) -> float:
+    """Return how often the commonest released value, guessed for all, is right."""
+    guess = np.full(len(truth), int(np.argmax(column.counts)))
+    return float(is_right(column, truth, guess, relative, absolute).mean())
+
+
+def _numbers(column: Column) -> Floats:
+    return np.append(column.numbers, np.full(len(column.missing), np.nan))
+
+
+def _run_inference(
+    original: Any,
+    synthetic: Any,
+    *,
+    target: str,
+    tolerance: float | None,
+    n_attacks: int,
+    **told: Any,
+) -> list[Finding]:
+    if tolerance is not None:
+        told |= {"relative": 0.0, "absolute": tolerance}
+    found = inference(original, synthetic, target=target, attacks=n_attacks, **told)
+    return [Finding("inference", target, found)]
+
+
+INFERENCE_ATTACK = Attack(
+    name="inference",
+    does="takes the secret of the nearest synthetic record",
+    run=_run_inference,
+    options=(KEYS, TARGET, TARGET_TOLERANCE, CONTROL, N_ATTACKS, SEED),
+    measures=(
+        attack_measure(
+            "keys",
+            "target",
+            name="inference",
+            function=inference,
+            says="people whose secret the nearest synthetic record tells",
+            attacker="knows the keys of a person and takes the secret of the nearest "
+            "synthetic record",
+            formula="100/k · #(guess = secret, or |guess − secret| ≤ a + r·|secret|)",
+            source=f"{GIOMI}, section 4.3; the tolerance is ours",
+            blind_spot=ONE_ATTACK,
+            blind=ONE_ATTACK_SHORT,
+            baseline="a guess drawn from the released secrets, exactly",
+        ),
+    ),
+    example="--keys age,sex --target debt --tolerance 100",
     usual=True,
 )

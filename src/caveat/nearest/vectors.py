@@ -1,24 +1,76 @@
-"""The nearest record by Euclidean distance, without a matrix of all distances.
-
-Records are vectors whose first coordinates are decided by categories: by the first category, then
-by the first two, and so on; numbers come last. The records are sorted by their categories, so that
-all records that share the categories met so far are passed over at once when these are too far away
-already, and by the first number within equal categories. What is passed over cannot be nearer: the
-result is that of comparing all with all. Vectors without categories have a faster way, a k-d tree:
-:func:`caveat.nearest.smallest.tree_smallest`.
-"""
+"""Nearest records by Euclidean distance, the smallest distance, and who wins between equals."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from os import cpu_count
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from caveat.compiling import kernel
-from caveat.nearest.ties import Codes, Floats, Ints, Nearest, in_blocks, lot, lots
 
-__all__ = ["Vectors", "euclid_nearest"]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Codes = NDArray[np.int32]
+Result = TypeVar("Result")
+
+# Distances that differ by less than this share are equal: rounding must not decide who is closer.
+TIE = 1e-9
+# Queries that one thread takes at a time; the result does not depend on it.
+BLOCK = 512
+
+
+class Nearest(NamedTuple):
+    """Distances (smallest first) and positions of the nearest records of each query."""
+
+    distance: Floats
+    position: Ints
+
+
+def in_blocks(
+    function: Callable[[slice], Result], n: int, threads: int | None = None
+) -> list[Result]:
+    """Call a function that lets other threads run on blocks of 0 … n, in order."""
+    blocks = [slice(start, min(start + BLOCK, n)) for start in range(0, n, BLOCK)]
+    with ThreadPoolExecutor(threads or cpu_count() or 1) as pool:
+        return list(pool.map(function, blocks))
+
+
+def lots(n: int, rng: np.random.Generator | None) -> NDArray[np.uint64]:
+    """Return a key for each query: two people who find the same equals draw each for themselves.
+
+    Without ``rng`` the keys are 0: the first row wins.
+    """
+    if rng is None:
+        return np.zeros(n, np.uint64)
+    return rng.integers(1, 2**64, n, dtype=np.uint64, endpoint=False)
+
+
+@kernel
+def lot(key, row):  # type: ignore[no-untyped-def]
+    """Return a number for a query and a row that decides between equals; the row itself for 0."""
+    if key == 0:
+        return row
+    # The finaliser of SplitMix64: every bit of the sum moves every bit of the result.
+    x = key + (row + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+# -------------------------------------------------------------------------------------------------
+# The nearest record by Euclidean distance, without a matrix of all distances.
+#
+# Records are vectors whose first coordinates are decided by categories: by the first category,
+# then by the first two, and so on; numbers come last. The records are sorted by their categories,
+# so that all records that share the categories met so far are passed over at once when these are
+# too far away already, and by the first number within equal categories. What is passed over
+# cannot be nearer: the result is that of comparing all with all. Vectors without categories have
+# a faster way, a k-d tree: :func:`caveat.nearest.vectors.tree_smallest`.
 
 
 class Vectors(NamedTuple):
@@ -200,3 +252,88 @@ def _within_reach(value, others, numbers, start, low, high, last):  # type: igno
         else:
             high = middle
     return high
+
+
+# -------------------------------------------------------------------------------------------------
+# The smallest distance to the data, and the largest value among the data at that distance.
+#
+# Two searches without a matrix of all distances: a k-d tree for vectors, and one by one for sets.
+# That for mixed columns is :func:`caveat.nearest.cells.gower_smallest`.
+
+
+def tree_smallest(
+    query: Floats, data: Floats, value: Floats, *, apart: bool = False, threads: int | None = None
+) -> tuple[Floats, Floats]:
+    """Return squared Euclidean distances and the largest value, by a k-d tree.
+
+    Parameters
+    ----------
+    query, data
+        One row per point; the data points must be distinct, and two or more.
+    value
+        One number per data point.
+    apart
+        Query and data are the same points, and no point is its own neighbour.
+    threads
+        Blocks of queries at the same time; all cores by default. The result does not depend on it.
+    """
+    tree = scipy.spatial.cKDTree(data)
+    gaps, rows = tree.query(query, k=2, workers=threads or -1)
+    if apart:  # each point is its own first neighbour
+        return gaps[:, 1] ** 2, value[rows[:, 1]]
+    reach = gaps[:, 0] * (1 + TIE)
+    largest = value[rows[:, 0]]
+    for i in np.flatnonzero(gaps[:, 1] <= reach):
+        largest[i] = value[tree.query_ball_point(query[i], reach[i])].max(initial=largest[i])
+    return gaps[:, 0] ** 2, largest
+
+
+def jaccard_smallest(
+    query: NDArray[Any],
+    data: NDArray[Any],
+    value: Floats,
+    *,
+    apart: bool = False,
+    threads: int | None = None,
+) -> tuple[Floats, Floats]:
+    """Return Jaccard's distances of rows of 0 and 1, and the largest value.
+
+    The distance is 1 minus the share of ones that both have among the ones that either has; 0
+    without any. The arguments are those of :func:`tree_smallest`.
+    """
+    n = len(query)
+    itself = np.arange(n) if apart else np.full(n, -1)
+    query, data = np.ascontiguousarray(query), np.ascontiguousarray(data)
+    best, largest = np.full(n, np.inf), np.zeros(n)
+
+    def block(rows: slice) -> None:
+        _jaccard(query[rows], itself[rows], data, value, best[rows], largest[rows])
+
+    in_blocks(block, n, threads)
+    return best, largest
+
+
+@kernel
+def _closer(distance, value, smallest, most):  # type: ignore[no-untyped-def]
+    """Take one more point into account."""
+    if distance < smallest * (1 - TIE) or smallest == np.inf:
+        return distance, value
+    if distance <= smallest * (1 + TIE):
+        return min(distance, smallest), max(value, most)
+    return smallest, most
+
+
+@kernel
+def _jaccard(query, itself, data, value, best, largest):  # type: ignore[no-untyped-def]
+    for i in range(len(query)):
+        smallest, most = np.inf, 0.0
+        for j in range(len(data)):
+            if j == itself[i]:
+                continue
+            both, either = 0, 0
+            for k in range(query.shape[1]):
+                both += query[i, k] & data[j, k]
+                either += query[i, k] | data[j, k]
+            distance = 1.0 - both / either if either > 0 else 0.0
+            smallest, most = _closer(distance, value[j], smallest, most)
+        best[i], largest[i] = smallest, most

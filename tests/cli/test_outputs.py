@@ -175,22 +175,22 @@ def test_no_output_is_an_input(here: Path, command: str, option: str) -> None:
 def test_a_copy_that_gets_its_name_is_no_input(here: Path) -> None:
     Path("out-2.csv").symlink_to("data.csv")
     for arguments in (["--copies", "3", "--out", "out.csv"], ["--out", "out-2.csv"]):
-        assert "reads" in refused("synth", "data.csv", "--force", *arguments)
+        assert "reads" in refusal("synth", "data.csv", "--force", *arguments)
     Path("x-1.csv").write_text("confidential")
-    assert "reads" in refused("synth", "x-1.csv", "--copies", "2", "--out", "x.csv", "--force")
+    assert "reads" in refusal("synth", "x-1.csv", "--copies", "2", "--out", "x.csv", "--force")
 
 
 def test_names_that_nobody_gave_are_no_inputs(here: Path) -> None:
     os.link("data.csv", "release.tune.json")  # the state of a search
-    assert "reads" in refused("tune", "release.toml", "--data", "data.csv")
+    assert "reads" in refusal("tune", "release.toml", "--data", "data.csv")
     os.link("data.csv", "release.schema.json")
-    assert "reads" in refused("init", "data.csv", "--schema", "--force")
+    assert "reads" in refusal("init", "data.csv", "--schema", "--force")
     Path("report.html").write_text("{}")
-    assert "reads" in refused("report", "report.html", "--force")
+    assert "reads" in refusal("report", "report.html", "--force")
     Path("charts").mkdir()
     os.link("data.csv", "charts/two-way.svg")
     for given in INPUTS["compare"], ["other.csv", "data.csv"]:
-        assert "reads" in refused("compare", *given, "--charts", "charts", "--force")
+        assert "reads" in refusal("compare", *given, "--charts", "charts", "--force")
 
 
 def test_two_outputs_are_two_files(here: Path) -> None:

@@ -386,16 +386,16 @@ def test_copied_rows_stay_together_and_have_the_probability_of_their_order() -> 
     assert blocks.equals(out)
 
 
-@pytest.mark.parametrize(("rows", "refused"), [(1, True), (9, True), (10, False), (49, False)])
-def test_small_tables_are_refused_or_remarked_on(rows: int, refused: bool) -> None:
+@pytest.mark.parametrize(("rows", "too_few"), [(1, True), (9, True), (10, False), (49, False)])
+def test_small_tables_are_refused_or_remarked_on(rows: int, too_few: bool) -> None:
     frame = pl.DataFrame({"x": [i % 3 for i in range(rows)]})
-    if refused:
-        with refused("data.row.too-few"):
+    if too_few:
+        with refused("data.record.too-few"):
             Synthesizer(seed=1, method="cart").fit(frame)
-        with refused("data.row.too-few"):
+        with refused("data.record.too-few"):
             Synthesizer(seed=1).fit(frame)
     with pytest.warns(CaveatWarning, match=f"the table has {rows} rows: in so small a table"):
-        Synthesizer(seed=1, anyway=refused).fit(frame)
+        Synthesizer(seed=1, anyway=too_few).fit(frame)
 
 
 def test_proper_synthesis_fits_each_copy_anew() -> None:

@@ -416,7 +416,7 @@ def _taken_back(
 ) -> dict[Entry, Any]:
     """Return the entries without what a finding has brought."""
     asked, back = found["suggestion"], {}
-    gone = [*asked.get("rules", ()), *asked.get("missing", ()), found["columns"][0]]
+    gone = [*asked.get("rules", ()), *asked.get("missing", ()), *found["columns"][:1]]
     gone += [str(code) for code in asked.get("missing", ())]
     for entry, value in changes.items():
         if entry == ORDER or value is None:
@@ -428,9 +428,9 @@ def _taken_back(
         else:
             left = None
         back[entry] = left or None
-    order, name = entry_in(content, ORDER), found["columns"][0]
+    order, name = entry_in(content, ORDER), next(iter(found["columns"]), None)
     drawn = DROP in changes or any(entry[:2] == ("synthesis", "derived") for entry in changes)
-    if order is not None and drawn and name not in order:
+    if order is not None and drawn and name is not None and name not in order:
         back[ORDER] = _returned(order, name, sequence)
     return back
 

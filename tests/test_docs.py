@@ -48,7 +48,7 @@ FUTURE = {("develop/format.md", "caveat.table._jsonl")}  # the module that the r
 # Rooms whose names users call, and names in them that only other rooms do.
 ROOMS = (
     "table", "findings", "datasets", "synthesis", "generators", "protect", "privacy", "risk",
-    "utility", "attack", "attack.registry", "attack.ordinary", "release", "spec.starter", "tuning",
+    "utility", "attack", "attack.registry", "attack.ordinary", "release", "tuning",
     "evidence", "report", "expressions", "studies", "cluster",
 )  # fmt: skip
 INSIDE = {
@@ -57,11 +57,6 @@ INSIDE = {
     "caveat.risk.key_cells", "caveat.utility.compare_pairs", "caveat.utility.entries",
     "caveat.evidence.FORMAT", "caveat.evidence.text_of", "caveat.evidence.verdict_of",
     "caveat.evidence.with_verdict",
-    "caveat.spec.starter.released",
-    "caveat.spec.starter.group_finding", "caveat.spec.starter.guarded_lines",
-    "caveat.spec.starter.dropped", "caveat.spec.starter.replaceable",
-    "caveat.spec.starter.weight_lines",
-    "caveat.spec.starter.usual_share",
     "caveat.datasets", "caveat.__version__",
 }  # fmt: skip
 

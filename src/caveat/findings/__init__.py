@@ -1,6 +1,6 @@
 """The look before anything is synthesised: what the columns are, and what has to be decided.
 
-One module per family of findings; every criterion is a named constant at the top of its module.
+Every criterion is a named constant beside the findings that it decides.
 """
 
 from __future__ import annotations

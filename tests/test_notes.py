@@ -63,7 +63,7 @@ PUBLIC = {
     "budget": "each further release would spend budget of the guarantee",
     "no-dial": "the release is not drawn from trees that have a dial",
     "nothing-to-compare": "it has neither a control nor a baseline here",
-    "no-coefficient": "no column of the original can be explained by others",
+    "no-coefficient": "no coefficient of the original differs from 0",
     "no-regression": "no column of the original can be explained by others",
     "regressions": "{n:,} regressions",
     "pairs-kept": "on {columns:,} of {of:,} columns, drawn at random",
@@ -75,29 +75,38 @@ PUBLIC = {
 """What the external version may say: whoever adds a note to it has it read here by a second."""
 
 
+def _texts(scope: ast.AST) -> dict[str, str]:
+    """Return the constants that stand under a name in a module or in a function."""
+    return {
+        node.targets[0].id: node.value.value
+        for node in ast.walk(scope)
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and isinstance(node.value, ast.Constant)
+    }
+
+
 def _published() -> dict[str, str]:
     """Return code and text of every note in the library that is called public."""
     found = {}
     for path in SRC.rglob("*.py"):
         tree = ast.parse(path.read_text("utf-8"))
-        texts = {
-            node.targets[0].id: node.value.value
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Assign)
-            and isinstance(node.targets[0], ast.Name)
-            and isinstance(node.value, ast.Constant)
-        }
-        for node in ast.walk(tree):
-            if (
-                isinstance(node, ast.Call)
-                and isinstance(node.func, ast.Name)
-                and node.func.id == "Note"
-                and any(key.arg == "public" for key in node.keywords)
-            ):
-                code, text = node.args
-                # Anything but a constant, or the name of one, is a KeyError or AttributeError here.
-                words = text.value if isinstance(text, ast.Constant) else texts[text.id]  # type: ignore[attr-defined]
-                found[code.value] = words  # type: ignore[attr-defined]
+        # A function comes after the module: of one name in several functions each has its own.
+        for scope in ast.walk(tree):
+            if not isinstance(scope, ast.Module | ast.FunctionDef):
+                continue
+            texts = _texts(tree) | _texts(scope)
+            for node in ast.walk(scope):
+                if (
+                    isinstance(node, ast.Call)
+                    and isinstance(node.func, ast.Name)
+                    and node.func.id == "Note"
+                    and any(key.arg == "public" for key in node.keywords)
+                ):
+                    code, text = node.args
+                    # Anything but a constant, or the name of one, is an error here.
+                    words = text.value if isinstance(text, ast.Constant) else texts[text.id]  # type: ignore[attr-defined]
+                    found[code.value] = words  # type: ignore[attr-defined]
     return found
 
 

@@ -187,7 +187,7 @@ def test_two_processes_compile_two_kinds_of_trees(tmp_path: Path) -> None:
     ]
     assert first.stdout.splitlines()[:2] == again.stdout.splitlines()[:2] == trees
     names = {file.name.split("-")[0] for file in (tmp_path / "stored").rglob("*.nbi")}
-    assert {"_growing.grow_classes", "_growing.grow_numbers", "_pruning.finish"} <= names
+    assert {"_growing.grow_classes", "_growing.grow_numbers", "_leaves.finish"} <= names
 
 
 def test_nothing_is_started_for_what_is_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
